@@ -1,0 +1,1 @@
+"""thud tells a program what touches what, where, how deep and when."""

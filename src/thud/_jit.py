@@ -1,0 +1,152 @@
+"""The only four compile decorators of the package, their on-disk cache and their registry.
+
+`@kernel` / `@device` compile with a fast-math subset that keeps NaN and infinity meaningful. `@exact_kernel` /
+`@exact_device` use no fast-math at all: with `reassoc` in the call chain the error term of a TwoSum compiles to 0.
+Exact code calls only exact devices, and no fast kernel calls exact code that it inlines.
+
+An entry kernel states its signature, so that `thud.warmup()` can compile it without running it and a test can assert
+that it has one specialisation:
+
+    @kernel("i8, i8, f8[:,::1], f8[::1]")
+    def distance_rows(start, stop, points_in, distance_out): ...
+
+A bare `@kernel` is a function that other kernels call and that is not inlined (to keep compile times down).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import event
+
+FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+#: Folders whose files hold no kernel; an edit there leaves the compiled kernels valid.
+_NOT_KERNELS = {"cli", "viewer", "report", "io", "cluster"}
+
+#: Entry kernels by qualified name, in order of definition: (dispatcher, signature text).
+REGISTRY: dict[str, tuple[Any, str]] = {}
+
+#: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...).
+_SIGNATURE_NAMES: dict[str, Any] = {}
+
+
+def define_type(name: str, numba_type: Any) -> None:
+    """Let signatures say `name` for a compound Numba type, such as the named tuple of packed shapes."""
+    _SIGNATURE_NAMES[name] = numba_type
+
+
+def resolve_signature(text: str) -> tuple[Any, ...]:
+    """Numba types of a signature text."""
+    namespace = {key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1")}
+    return tuple(eval(f"({text},)", {"__builtins__": {}}, namespace | _SIGNATURE_NAMES))
+
+
+def source_key() -> str:
+    """Hash of all kernel sources, Numba's version and its bounds-check switch: the name of the cache folder.
+
+    Numba's own cache looks only at the file of the kernel itself, so it would serve a stale binary after an edit of a
+    device in another file, and an unchecked one under NUMBA_BOUNDSCHECK=1.
+    """
+    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
+    package = Path(__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        relative = path.relative_to(package)
+        if relative.parts[0] not in _NOT_KERNELS:
+            digest.update(str(relative).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """Folder of the compiled kernels: THUD_CACHE_DIR, else the user's cache folder, else a temporary one."""
+    chosen = os.environ.get("THUD_CACHE_DIR")
+    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thud"
+    folder = base / "kernels" / source_key()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(folder)
+    except OSError:
+        folder = Path(tempfile.gettempdir()) / f"thud-{os.getuid() if hasattr(os, 'getuid') else 0}" / source_key()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+_CACHE_DIRECTORY = str(cache_directory())
+
+
+@contextlib.contextmanager
+def _numba_cache() -> Iterator[None]:
+    """Point Numba's cache at our folder while one function is decorated; other packages keep theirs."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _CACHE_DIRECTORY
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _compile_later(function: Callable[..., Any], signature: str | None, **options: Any) -> Any:
+    with _numba_cache():
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    if signature is not None:
+        REGISTRY[f"{function.__module__}.{function.__qualname__}"] = (dispatcher, signature)
+    return dispatcher
+
+
+def _decorator(argument: Any, **options: Any) -> Any:
+    """Serve both `@kernel` and `@kernel("signature")`."""
+    if callable(argument):
+        return _compile_later(argument, None, **options)
+    return lambda function: _compile_later(function, argument, **options)
+
+
+def kernel(argument: Any) -> Any:
+    """Compile a function with the fast-math subset. See the module's docstring."""
+    return _decorator(argument, fastmath=FAST_MATH)
+
+
+def exact_kernel(argument: Any) -> Any:
+    """Compile a function with no fast-math: for inclusion tests, predicates, outward rounding and roots."""
+    return _decorator(argument)
+
+
+def device(function: Callable[..., Any]) -> Any:
+    """Compile a helper that is inlined into its kernels, with the fast-math subset."""
+    return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True)
+
+
+def exact_device(function: Callable[..., Any]) -> Any:
+    """Compile a helper that is inlined into exact kernels, with no fast-math."""
+    return _compile_later(function, None, forceinline=True)
+
+
+class _CompileNotice(event.Listener):
+    """Says on stderr, once a process, that a first call compiles; `thud.warmup()` shows its own progress."""
+
+    def __init__(self) -> None:
+        self.silent = False
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if self.silent or not function.__module__.startswith("thud."):
+            return
+        self.silent = True
+        print("thud: compiling kernels for their first use (`thud warmup` compiles all of them at once)", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
+compile_notice = _CompileNotice()
+event.register("numba:compile", compile_notice)

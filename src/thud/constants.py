@@ -1,0 +1,74 @@
+"""Every tolerance and limit of the package: its unit, its reason and how it scales with the objects.
+
+No tolerance is absolute. A kernel multiplies the relative ones by a length of the pair at hand, `size`: the sum of
+the two bounding radii. A global constant is frozen into the compiled kernel; the kernel cache is keyed by the source,
+so that a changed value takes effect.
+"""
+
+from __future__ import annotations
+
+#: Unit roundoff of float64 (half the distance from 1 to the next number).
+UNIT_ROUNDOFF = 2.0**-53
+
+#: Quaternions and rotation matrices are accepted when they deviate from unit length / orthogonality by less than
+#: this (dimensionless), then normalised. Single-precision input is off by 1e-7; 1e-6 lets it in, and nothing that is
+#: skewed on purpose.
+ROTATION_TOLERANCE = 1e-6
+
+#: Touching intersects. Two cores whose gap is below TOUCH * (size + |offset|) count as touching: the support points of
+#: rotated shapes carry a few roundoffs of their coordinates each, and kissing faces must not be reported apart because
+#: of them. Relative to lengths, dimensionless: 64 units of roundoff.
+TOUCH = 64.0 * UNIT_ROUNDOFF
+
+#: GJK stops when the squared upper bound |v|^2 and the lower bound v.w of the distance agree to this fraction.
+#: 1e-12 in the square keeps the distance right to 1e-12; the support scan itself is exact to 1e-16.
+GJK_GAP = 1e-12
+
+#: The same for shapes with curved surfaces, where the witness point is approached and never met exactly: 2e-9 of the
+#: squared distance, three orders better than the 1e-6 * size that curved shapes promise.
+GJK_GAP_CURVED = 2e-9
+
+#: Roundoff of v.w in units of |v| * size: gaps below this cannot be measured, so GJK accepts them.
+GJK_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
+
+#: GJK's iteration limits. Polytopes of 30-60 vertices take 4 to 8; curved needles up to a few dozen. Past the limit
+#: the status is UNCONVERGED, never SEPARATED.
+GJK_ITERATIONS = 64
+GJK_ITERATIONS_CURVED = 512
+
+#: EPA stops when the depth's upper and lower bounds differ by less than this times `size`.
+EPA_GAP = 1e-12
+EPA_GAP_CURVED = 2.5e-7
+
+#: EPA treats a new support point within this * size of a face's plane as lying in the plane, and merges the face into
+#: what the point sees. Larger than the roundoff of a plane through three points of a well-shaped face, smaller than
+#: EPA_GAP so that it never hides a gain.
+EPA_COPLANAR = 4e-14
+
+#: Largest number of faces of EPA's polytope, counting those already buried. A generic pair needs under 200; two
+#: coaxial cylinders, whose depth is the same all around, a few thousand.
+EPA_FACES = 8192
+
+#: Hulls with more vertices than this are climbed along their edges from the best of the first HULL_SCAN vertices (a
+#: well-spread sample); smaller ones are scanned whole with SIMD. Measured: the scan of 64 costs what 6 climbing steps do.
+HULL_SCAN = 64
+
+#: Two hull triangles whose unit normals differ by less than this (radians, relative to nothing) are one face.
+HULL_COPLANAR = 1e-9
+
+#: Most contact points of a manifold (two octagonal faces clipped), and what `reduce=True` leaves.
+MANIFOLD_POINTS = 8
+MANIFOLD_REDUCED = 4
+
+#: Two directions count as parallel for a contact face when the sine of their angle is below this. 1e-2 is 0.6
+#: degrees: a box tilted by less than that rests on a face, as a user expects, with depths that show the tilt.
+MANIFOLD_PARALLEL = 1e-2
+
+#: A cap of a cylinder or cone becomes a polygon of this many sides in a contact manifold.
+MANIFOLD_CAP_SIDES = 8
+
+#: A linear cast stops when the remaining gap is below this * size; the time it reports is before contact, never after.
+CAST_GAP = 1e-9
+
+#: Most steps of conservative advancement; a grazing motion needs a few dozen.
+CAST_ITERATIONS = 256

@@ -1,0 +1,40 @@
+"""Every error thud raises. Each is a `ThudError` and, where one fits, also the built-in a caller would expect.
+
+No query raises for "no hit": that is data (`inf`, `-1`). These errors speak of input that cannot be answered and
+name the argument, the row and what was expected.
+"""
+
+from __future__ import annotations
+
+
+class ThudError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidInputError(ThudError, ValueError):
+    """An argument has the wrong shape, a NaN, an infinity, or a value out of its range."""
+
+
+class InvalidPoseError(InvalidInputError):
+    """A pose is not a rigid motion: a quaternion or rotation matrix is not of unit length or not right-handed."""
+
+
+class InvalidShapeError(InvalidInputError):
+    """A shape cannot be made from these values (zero radius, flat point set, empty compound, ...)."""
+
+
+class UnboundedShapeError(ThudError, ValueError):
+    """A quantity that an unbounded shape (a HalfSpace) does not have, such as a centroid, was asked for."""
+
+
+class UnsupportedQueryError(ThudError, TypeError):
+    """This combination of shapes, query and method does not exist; the message names what does."""
+
+
+class MissingExtraError(ThudError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+    @classmethod
+    def for_package(cls, package: str, extra: str) -> MissingExtraError:
+        """Error that says which `pip install` command brings `package`."""
+        return cls(f'this needs the package {package}: pip install "thud[{extra}]"')

@@ -1,0 +1,106 @@
+"""What the queries return: frozen dataclasses of arrays with fixed fields. Frames are the world's, lengths metres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+
+class Status(IntEnum):
+    """How an iterative pair query ended. A limit reached is never SEPARATED."""
+
+    SEPARATED = 0
+    OVERLAPPING = 1
+    UNCONVERGED = 2
+
+
+class CastStatus(IntEnum):
+    """How a cast ended. With UNCONVERGED the time is a lower bound: no contact happens before it."""
+
+    MISS = 0
+    HIT = 1
+    OVERLAPPING_AT_START = 2
+    UNCONVERGED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Distances of N pairs. `point_b = point_a + distance * normal` in separation and in penetration."""
+
+    distance: Floats
+    """(N,) metres; positive apart. Signed queries: negative in penetration. Unsigned: 0 where they overlap."""
+    point_a: Floats
+    """(N, 3) on A's surface. Unsigned overlap: one common point of both."""
+    point_b: Floats
+    """(N, 3) on B's surface."""
+    normal: Floats
+    """(N, 3) unit vector from A to B; 0 for an unsigned overlap."""
+    status: Bytes
+    """(N,) `Status`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """Contact points of N pairs, M in all, sorted by row."""
+
+    row: Ints
+    """(M,) which pose row the point belongs to."""
+    point: Floats
+    """(M, 3) midway: A's surface lies at point + depth/2 * normal, B's at point - depth/2 * normal."""
+    normal: Floats
+    """(M, 3) unit vector from A to B, the same for all points of a patch."""
+    depth: Floats
+    """(M,) metres, positive in penetration, negative within `margin` of contact."""
+    feature: Ints
+    """(M,) id of the features in contact, stable while they stay the same."""
+    patch: Ints
+    """(M,) number of the contact patch within its row (one for each pair of convex parts that touch)."""
+    status: Bytes
+    """(N,) `Status` of each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impacts:
+    """First contacts of N moving pairs."""
+
+    time: Floats
+    """(N,) fraction of the motion in [0, 1] at first contact, never later than the true one; inf if there is none."""
+    point: Floats
+    """(N, 3) where they touch at that time; NaN-free: 0 where there is none."""
+    normal: Floats
+    """(N, 3) unit vector from A to B; 0 where there is none."""
+    status: Bytes
+    """(N,) `CastStatus`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RayHits:
+    """First hits of N rays."""
+
+    distance: Floats
+    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside."""
+    point: Floats
+    """(N, 3) the hit; 0 for a miss."""
+    normal: Floats
+    """(N, 3) outward unit normal at the hit; 0 for a miss or an origin inside."""
+    triangle: Ints
+    """(N,) triangle of a mesh, face of a hull or part of a compound that was hit; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosestPoints:
+    """Closest surface points to N points."""
+
+    distance: Floats
+    """(N,) metres; signed queries: negative inside. Unsigned: the distance to the surface, inside as outside."""
+    point: Floats
+    """(N, 3) the closest point of the surface."""
+    triangle: Ints
+    """(N,) triangle of a mesh or part of a compound; -1 for other shapes."""
