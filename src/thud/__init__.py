@@ -1,1 +1,69 @@
-"""thud tells a program what touches what, where, how deep and when."""
+"""thud tells a program what touches what, where, how deep and when.
+
+Names are imported on first use, so that `import thud` costs little and pulls neither Numba nor SciPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+#: Public names and the module each comes from.
+_NAMES = {
+    "Pose": "thud.pose",
+    "Sphere": "thud.shapes",
+    "Box": "thud.shapes",
+    "Capsule": "thud.shapes",
+    "Cylinder": "thud.shapes",
+    "Cone": "thud.shapes",
+    "Ellipsoid": "thud.shapes",
+    "HalfSpace": "thud.shapes",
+    "ConvexHull": "thud.shapes",
+    "Compound": "thud.shapes",
+    "intersects": "thud.queries",
+    "distance": "thud.queries",
+    "contacts": "thud.queries",
+    "cast": "thud.queries",
+    "raycast": "thud.queries",
+    "contains": "thud.queries",
+    "closest_point": "thud.queries",
+    "prepare": "thud.queries",
+    "warmup": "thud.warm",
+    "Status": "thud.results",
+    "CastStatus": "thud.results",
+    "Distances": "thud.results",
+    "Contacts": "thud.results",
+    "Impacts": "thud.results",
+    "RayHits": "thud.results",
+    "ClosestPoints": "thud.results",
+    "ThudError": "thud.errors",
+}
+
+_MODULES = {"errors", "geometry", "narrowphase", "shapes", "continuous"}
+
+__all__ = [*_NAMES, *sorted(_MODULES)]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from thud import continuous, errors, geometry, narrowphase, shapes
+    from thud.errors import ThudError
+    from thud.pose import Pose
+    from thud.queries import cast, closest_point, contacts, contains, distance, intersects, prepare, raycast
+    from thud.results import CastStatus, ClosestPoints, Contacts, Distances, Impacts, RayHits, Status
+    from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere
+    from thud.warm import warmup
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"thud.{name}")
+    raise AttributeError(f"module 'thud' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

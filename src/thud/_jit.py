@@ -107,7 +107,7 @@ def _compile_later(function: Callable[..., Any], signature: str | None, **option
 def _decorator(argument: Any, **options: Any) -> Any:
     """Serve both `@kernel` and `@kernel("signature")`."""
     if callable(argument):
-        return _compile_later(argument, None, **options)
+        return _compile_later(argument, None, _nrt=False, **options)
     return lambda function: _compile_later(function, argument, **options)
 
 
@@ -123,12 +123,12 @@ def exact_kernel(argument: Any) -> Any:
 
 def device(function: Callable[..., Any]) -> Any:
     """Compile a helper that is inlined into its kernels, with the fast-math subset."""
-    return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True)
+    return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True, _nrt=False)
 
 
 def exact_device(function: Callable[..., Any]) -> Any:
     """Compile a helper that is inlined into exact kernels, with no fast-math."""
-    return _compile_later(function, None, forceinline=True)
+    return _compile_later(function, None, forceinline=True, _nrt=False)
 
 
 class _CompileNotice(event.Listener):

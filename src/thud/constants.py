@@ -20,6 +20,10 @@ ROTATION_TOLERANCE = 1e-6
 #: of them. Relative to lengths, dimensionless: 64 units of roundoff.
 TOUCH = 64.0 * UNIT_ROUNDOFF
 
+#: Cores closer than SHALLOW * size whose rounded shapes overlap get their normal from the depth search: GJK's own
+#: direction is the small difference of large numbers there (1e-16 / 1e-7 = 1e-9 radians off).
+SHALLOW = 1e-7
+
 #: GJK stops when the squared upper bound |v|^2 and the lower bound v.w of the distance agree to this fraction.
 #: 1e-12 in the square keeps the distance right to 1e-12; the support scan itself is exact to 1e-16.
 GJK_GAP = 1e-12
@@ -45,9 +49,13 @@ EPA_GAP_CURVED = 2.5e-7
 #: EPA_GAP so that it never hides a gain.
 EPA_COPLANAR = 4e-14
 
-#: Largest number of faces of EPA's polytope, counting those already buried. A generic pair needs under 200; two
+#: Largest number of living faces of EPA's polytope. A generic pair needs under 200; two
 #: coaxial cylinders, whose depth is the same all around, a few thousand.
 EPA_FACES = 8192
+
+#: Faces of the first try; its scratch memory is small enough to be had for nothing. On overflow the search is repeated
+#: with EPA_FACES, which gives the same bytes as if it had been used at once.
+EPA_FACES_FIRST = 256
 
 #: Hulls with more vertices than this are climbed along their edges from the best of the first HULL_SCAN vertices (a
 #: well-spread sample); smaller ones are scanned whole with SIMD. Measured: the scan of 64 costs what 6 climbing steps do.
@@ -72,3 +80,11 @@ CAST_GAP = 1e-9
 
 #: Most steps of conservative advancement; a grazing motion needs a few dozen.
 CAST_ITERATIONS = 256
+
+#: Most reflections of one Chung-Wang search (a count); then each direction comes from the simplex alone. Most searches
+#: that end apart do so within 4; a search in overlap gains nothing from more.
+CHUNG_WANG_REFLECTIONS = 16
+
+#: Most simplex steps of one Chung-Wang search that do not shorten the closest point measurably (a count). Near contact its
+#: direction still turns towards the separating axis when its length has no digits left to lose.
+CHUNG_WANG_STALLS = 4

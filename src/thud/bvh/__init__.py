@@ -1,0 +1,1 @@
+"""Bounding-volume hierarchies on arrays: one tree topology, bounding volumes as payload."""

@@ -1,0 +1,173 @@
+"""Chung-Wang: whether two convex polytopes meet, by a search for a separating axis. [Yang] 2.8.2, Algorithm 2.
+
+Everything is in A's frame; (r, t) is the pose of B in it. [Yang]'s d points from A to B; here v = -d points from B to A,
+as in GJK, so that an axis found by one serves the other. With P and Q the extreme points of A along d and of B along
+-d, w = P - Q is the support point of A - B along d.
+
+Deviations from the printed algorithm:
+- Its test P.d < -Q.d reads P.d < Q.d: as printed the sign of the second term is wrong, and the answer depends on where
+  the origin is. Errata, tested.
+- It has no end on overlap. The differences w it meets are points of A - B, so a simplex of them is kept, the one
+  closest to the origin; if it holds the origin, or comes within the touch distance of it, the shapes meet.
+- Where a reflection brings nothing (w takes the simplex no closer to the origin), or cannot (d is already orthogonal to
+  w), the next d is taken from the simplex's closest point, as GJK does. That step either separates, or ends, or takes the
+  simplex closer, so the search cannot cycle: there are finitely many simplices and none returns.
+
+It decides intersection only; the distance along d is not the closest ([Yang] 2.8.2).
+"""
+
+from __future__ import annotations
+
+import math
+
+from thud._jit import device, kernel
+from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
+from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
+from thud.math.vec3 import dot, norm2, sub
+from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
+from thud.narrowphase.gjk import (
+    OVERLAPPING,
+    SEPARATED,
+    UNCONVERGED,
+    center_axis,
+    difference_support,
+    part_size,
+    touch_distance,
+)
+from thud.narrowphase.simplex import closest_on_segment, closest_on_tetrahedron, closest_on_triangle, faces_origin
+from thud.narrowphase.support import load_part
+from thud.shapes.packed import PART_START
+
+
+@device
+def closest_on_simplex(n, w0, w1, w2, w3, flat2):
+    """Closest point of the simplex w0 .. w(n-1) to the origin: (inside, v, four weights).
+
+    Unlike GJK's, the newest vertex may lie anywhere, so the face without it is tried too.
+    """
+    if n == 1:
+        return False, w0, 1.0, 0.0, 0.0, 0.0
+    if n == 2:
+        v, x = closest_on_segment(w0, w1)
+        return False, v, 1.0 - x, x, 0.0, 0.0
+    if n == 3:
+        v, x0, x1, x2 = closest_on_triangle(w0, w1, w2)
+        return False, v, x0, x1, x2, 0.0
+    inside, v, x0, x1, x2, x3 = closest_on_tetrahedron(w0, w1, w2, w3, flat2)
+    if faces_origin(w0, w1, w2, w3, flat2):
+        u, y0, y1, y2 = closest_on_triangle(w0, w1, w2)
+        if inside or norm2(u) < norm2(v):
+            v, x0, x1, x2, x3 = u, y0, y1, y2, 0.0
+        inside = False
+    return inside, v, x0, x1, x2, x3
+
+
+@kernel
+def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+    """Whether two polytopes (boxes, hulls) meet; touching counts.
+
+    `axis`, from B to A, is the first search direction. Returns (status, v, iterations): with SEPARATED v = -d is the
+    separating axis, from B to A; it may start the next search.
+    """
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    touch = touch_distance(reals, a, b, t)
+    touch2 = touch * touch
+    flat2 = (4.0 * UNIT_ROUNDOFF * part_size(reals, a, b)) ** 2
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    # The first direction at unit length; reflections keep it.
+    length = math.sqrt(norm2(axis))
+    v = (axis[0] / length, axis[1] / length, axis[2] / length)
+    closest, closest2, n = zero, 1e308, 0
+    from_simplex, reflections, stalls = False, 0, 0
+    for i in range(GJK_ITERATIONS):
+        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        vw, v2 = dot(v, w), norm2(v)
+        # P.d < Q.d by more than the touch distance: the plane through w orthogonal to d separates.
+        if vw > 0.0 and vw * vw > touch2 * v2:
+            return SEPARATED, v, i + 1
+        # Nothing of A - B lies closer than the simplex's closest point, and the axis through it does not separate.
+        if from_simplex and v2 - vw <= GJK_GAP * v2:
+            return OVERLAPPING, v, i + 1
+        # The proof of overlap: the points P - Q kept so far.
+        if n == 0:
+            w0 = w
+        elif n == 1:
+            w1 = w
+        elif n == 2:
+            w2 = w
+        else:
+            w3 = w
+        inside, u, x0, x1, x2, x3 = closest_on_simplex(n + 1, w0, w1, w2, w3, flat2)
+        u2 = norm2(u)
+        if inside or u2 <= touch2:
+            return OVERLAPPING, v, i + 1
+        closer = u2 < closest2
+        if u2 <= (1.0 + 8.0 * UNIT_ROUNDOFF) * closest2:
+            closest, closest2 = u, min(u2, closest2)
+            # Drop the vertices that do not carry the closest point.
+            n = 0
+            if x0 > 0.0:
+                n = 1
+            if x1 > 0.0:
+                if n == 0:
+                    w0 = w1
+                n += 1
+            if x2 > 0.0:
+                if n == 0:
+                    w0 = w2
+                elif n == 1:
+                    w1 = w2
+                n += 1
+            if x3 > 0.0:
+                if n == 0:
+                    w0 = w3
+                elif n == 1:
+                    w1 = w3
+                else:
+                    w2 = w3
+                n += 1
+        if from_simplex and not closer:
+            # The length may stand still in this precision while the direction still turns; not for long.
+            stalls += 1
+            if stalls > CHUNG_WANG_STALLS:
+                break
+        if closer and vw < 0.0 and reflections < CHUNG_WANG_REFLECTIONS:
+            # d = d - 2 (n.d) n with n = (Q - P) / |Q - P| = -w / |w|: the pair P, Q is then apart along d.
+            s = 2.0 * vw / norm2(w)
+            v = sub(v, (s * w[0], s * w[1], s * w[2]))
+            from_simplex = False
+            reflections += 1
+        else:
+            v, from_simplex = closest, True
+    return UNCONVERGED, v, GJK_ITERATIONS
+
+
+@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, u1[::1]")
+def chung_wang_rows(start, stop, packed, pairs_in, poses_a_in, poses_b_in, by_shape, status_out):
+    """`chung_wang_intersects` of rows start .. stop-1: pairs of single boxes or hulls, poses in the world.
+
+    One pair or one pose serves all rows; `by_shape`: poses belong to the shapes of the pair instead of to the row.
+    """
+    for i in range(start, stop):
+        pair = i if pairs_in.shape[0] > 1 else 0
+        shape_a, shape_b = pairs_in[pair, 0], pairs_in[pair, 1]
+        row_a = shape_a if by_shape else (i if poses_a_in.shape[0] > 1 else 0)
+        row_b = shape_b if by_shape else (i if poses_b_in.shape[0] > 1 else 0)
+        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
+        rotation_a = load_rotation(poses_a_in, row_a)
+        r = relative_rotation(rotation_a, load_rotation(poses_b_in, row_b))
+        t = unrotate(rotation_a, sub(load_translation(poses_b_in, row_b), load_translation(poses_a_in, row_a)))
+        status, _v, _count = chung_wang_intersects(
+            packed.part_ints,
+            packed.part_reals,
+            packed.vertices,
+            packed.link_starts,
+            packed.links,
+            a,
+            b,
+            r,
+            t,
+            center_axis(packed.part_reals, a, b, r, t),
+        )
+        status_out[i] = status

@@ -1,0 +1,243 @@
+"""GJK (Gilbert, Johnson, Keerthi): the distance of two convex cores from their support mappings alone.
+
+Everything is in A's frame; (r, t) is the pose of B in it. The Minkowski difference A - B holds the origin exactly when
+the cores meet; v is its point closest to the origin found so far, so v points from B to A. Each support point w gives
+the lower bound v.w / |v| of the distance, v itself the upper bound |v|. [Yang] 2.7.4 and 2.8.3; the simplex step
+follows its Algorithms 1 and 3 in three dimensions.
+
+Status is SEPARATED, OVERLAPPING or UNCONVERGED; an iteration limit never says SEPARATED.
+"""
+
+from __future__ import annotations
+
+import math
+
+from thud._jit import device, kernel
+from thud.constants import (
+    GJK_GAP,
+    GJK_GAP_CURVED,
+    GJK_ITERATIONS,
+    GJK_ITERATIONS_CURVED,
+    GJK_ROUNDOFF,
+    TOUCH,
+    UNIT_ROUNDOFF,
+)
+from thud.math.pose import rotate, unrotate
+from thud.math.vec3 import cross, dot, norm2
+from thud.narrowphase.simplex import closest_on_segment, closest_on_tetrahedron, closest_on_triangle
+from thud.narrowphase.support import load_part, support
+from thud.shapes.packed import BOUND, CENTER
+from thud.shapes.shape import HULL
+
+SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
+
+
+@device
+def part_size(reals, a, b):
+    """Length that scales the tolerances of a pair: the sum of the bounding radii."""
+    return reals[a, BOUND] + reals[b, BOUND]
+
+
+@device
+def touch_distance(reals, a, b, t):
+    """Gap below which two cores count as touching."""
+    return TOUCH * (part_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
+
+
+@device
+def center_axis(reals, a, b, r, t):
+    """From B's centre to A's, in A's frame: GJK's first search direction. Never zero."""
+    cb = rotate(r, (reals[b, CENTER], reals[b, CENTER + 1], reals[b, CENTER + 2]))
+    x = reals[a, CENTER] - cb[0] - t[0]
+    y = reals[a, CENTER + 1] - cb[1] - t[1]
+    z = reals[a, CENTER + 2] - cb[2] - t[2]
+    if x == 0.0 and y == 0.0 and z == 0.0:
+        return 1.0, 0.0, 0.0
+    return x, y, z
+
+
+@device
+def difference_support(verts, link_starts, links, part_a, part_b, r, t, v):
+    """Support point w of A - B along -v, and the point of A it comes from. A's frame."""
+    pa = support(verts, link_starts, links, part_a, (-v[0], -v[1], -v[2]))
+    pb = rotate(r, support(verts, link_starts, links, part_b, unrotate(r, v)))
+    return (pa[0] - (pb[0] + t[0]), pa[1] - (pb[1] + t[1]), pa[2] - (pb[2] + t[2])), pa
+
+
+@device
+def advance(n, w0, w1, w2, w3, flat2):
+    """Closest point of the simplex w0 .. w(n-1), newest last: (inside, v, four weights)."""
+    if n == 1:
+        return False, w0, 1.0, 0.0, 0.0, 0.0
+    if n == 2:
+        v, x = closest_on_segment(w0, w1)
+        return False, v, 1.0 - x, x, 0.0, 0.0
+    if n == 3:
+        v, x0, x1, x2 = closest_on_triangle(w0, w1, w2)
+        return False, v, x0, x1, x2, 0.0
+    return closest_on_tetrahedron(w0, w1, w2, w3, flat2)
+
+
+@device
+def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
+    """The point of A that meets B when the tetrahedron holds the origin: weights are the volumes it splits into."""
+    x0 = abs(dot(w1, cross(w2, w3)))
+    x1 = abs(dot(w0, cross(w2, w3)))
+    x2 = abs(dot(w0, cross(w1, w3)))
+    x3 = abs(dot(w0, cross(w1, w2)))
+    total = x0 + x1 + x2 + x3
+    if not total > 0.0:
+        return a0
+    x0, x1, x2, x3 = x0 / total, x1 / total, x2 / total, x3 / total
+    return (
+        x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
+        x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
+        x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
+    )
+
+
+@kernel
+def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
+
+    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
+    """
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    limit = GJK_ITERATIONS if part_a[0] <= HULL and part_b[0] <= HULL else GJK_ITERATIONS_CURVED
+    reach = radius + touch_distance(reals, a, b, t)
+    reach2 = reach * reach
+    flat2 = (4.0 * UNIT_ROUNDOFF * part_size(reals, a, b)) ** 2
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    v = axis
+    n, last2 = 0, 1e308
+    for _ in range(limit):
+        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        vw = dot(v, w)
+        v2 = norm2(v)
+        # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
+        if vw > 0.0 and vw * vw > reach2 * v2:
+            return SEPARATED, v
+        # Upper and lower bound agree to roundoff, and the lower one is within reach.
+        if n > 0 and v2 - vw <= GJK_GAP * v2:
+            return OVERLAPPING, v
+        if n == 0:
+            w0 = w
+        elif n == 1:
+            w1 = w
+        elif n == 2:
+            w2 = w
+        else:
+            w3 = w
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3, flat2)
+        v2 = norm2(v)
+        if inside or v2 <= reach2:
+            return OVERLAPPING, v
+        if v2 >= last2:
+            break
+        last2 = v2
+        # Drop the vertices that do not carry v.
+        n = 0
+        if x0 > 0.0:
+            n = 1
+        if x1 > 0.0:
+            if n == 0:
+                w0 = w1
+            n += 1
+        if x2 > 0.0:
+            if n == 0:
+                w0 = w2
+            elif n == 1:
+                w1 = w2
+            n += 1
+        if x3 > 0.0:
+            if n == 0:
+                w0 = w3
+            elif n == 1:
+                w1 = w3
+            else:
+                w2 = w3
+            n += 1
+    return UNCONVERGED, v
+
+
+@kernel
+def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+
+    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: v is
+    then 0 or below the touch distance.
+    """
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
+    limit = GJK_ITERATIONS if polytopes else GJK_ITERATIONS_CURVED
+    gap = GJK_GAP if polytopes else GJK_GAP_CURVED
+    touch = touch_distance(reals, a, b, t)
+    touch2 = touch * touch
+    size = part_size(reals, a, b)
+    flat2 = (4.0 * UNIT_ROUNDOFF * size) ** 2
+    roundoff = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    a0, a1, a2, a3 = zero, zero, zero, zero
+    x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
+    v, point = axis, zero
+    n, last2, lower = 0, 1e308, -1e308
+    for _ in range(limit):
+        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        vw = dot(v, w)
+        v2 = norm2(v)
+        length = math.sqrt(v2)
+        lower = max(lower, vw / length)
+        if lower > reach:
+            return SEPARATED, v, pa, lower
+        if n > 0 and v2 - vw <= gap * v2 + roundoff * length:
+            return SEPARATED, v, point, lower
+        if n == 0:
+            w0, a0 = w, pa
+        elif n == 1:
+            w1, a1 = w, pa
+        elif n == 2:
+            w2, a2 = w, pa
+        else:
+            w3, a3 = w, pa
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3, flat2)
+        v2 = norm2(v)
+        if inside:
+            return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
+        point = (
+            x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
+            x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
+            x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
+        )
+        if v2 <= touch2:
+            return OVERLAPPING, v, point, lower
+        if v2 >= last2:
+            break
+        last2 = v2
+        # Drop the vertices that do not carry v.
+        n = 0
+        if x0 > 0.0:
+            n = 1
+        if x1 > 0.0:
+            if n == 0:
+                w0, a0 = w1, a1
+            n += 1
+        if x2 > 0.0:
+            if n == 0:
+                w0, a0 = w2, a2
+            elif n == 1:
+                w1, a1 = w2, a2
+            n += 1
+        if x3 > 0.0:
+            if n == 0:
+                w0, a0 = w3, a3
+            elif n == 1:
+                w1, a1 = w3, a3
+            else:
+                w2, a2 = w3, a3
+            n += 1
+    # No progress left in this precision. Separated if the two bounds say so anyway.
+    length = math.sqrt(norm2(v))
+    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length and lower > 0.0 else UNCONVERGED
+    return status, v, point, lower

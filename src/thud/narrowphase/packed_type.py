@@ -1,0 +1,31 @@
+"""The Numba type of `Packed`, so that kernel signatures can say `packed`. Imported by every kernel file that does."""
+
+from __future__ import annotations
+
+from numba import types
+
+from thud._jit import define_type
+from thud.shapes.packed import Packed
+
+_f1, _f2 = types.float64[::1], types.float64[:, ::1]
+_i1, _i2 = types.int64[::1], types.int64[:, ::1]
+
+PACKED = types.NamedTuple(
+    (
+        _i2,  # shape_ints
+        _i2,  # part_ints
+        _f2,  # part_reals
+        _f2,  # part_poses
+        _f2,  # vertices
+        _i1,  # link_starts
+        _i2,  # links
+        _f2,  # planes
+        _i1,  # loop_starts
+        _i2,  # loops
+        _i2,  # edges
+        _f2,  # node_boxes
+        _i2,  # node_ints
+    ),
+    Packed,
+)
+define_type("packed", PACKED)

@@ -1,0 +1,14 @@
+"""The shapes as frozen dataclasses, one a file, and `packed.py`, which turns any list of them into flat arrays."""
+
+from thud.shapes.box import Box
+from thud.shapes.capsule import Capsule
+from thud.shapes.compound import Compound
+from thud.shapes.cone import Cone
+from thud.shapes.convex_hull import ConvexHull
+from thud.shapes.cylinder import Cylinder
+from thud.shapes.ellipsoid import Ellipsoid
+from thud.shapes.half_space import HalfSpace
+from thud.shapes.shape import Bounds, Shape
+from thud.shapes.sphere import Sphere
+
+__all__ = ["Bounds", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Cylinder", "Ellipsoid", "HalfSpace", "Shape", "Sphere"]

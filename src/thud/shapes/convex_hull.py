@@ -1,0 +1,93 @@
+"""Convex hull of a point set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.gates import as_points
+from thud.shapes.hull_topology import HullTopology, hull_topology
+from thud.shapes.shape import HULL, Floats, Part, Shape, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexHull(Shape):
+    """Solid convex hull of points.
+
+    Parameters
+    ----------
+    points : (N, 3) metres, spanning a volume; those inside the hull are dropped
+    """
+
+    points: npt.ArrayLike
+
+    def __post_init__(self) -> None:
+        points = frozen(as_points(self.points, "points"))
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "topology", hull_topology(points))
+
+    topology: HullTopology = None  # type: ignore[assignment]
+
+    @property
+    def vertices(self) -> Floats:
+        """(V, 3) the corners of the hull."""
+        return self.topology.vertices
+
+    @cached_property
+    def _moments(self) -> tuple[float, Floats, Floats]:
+        return polyhedron_moments(self.topology.vertices, self.topology.triangles)
+
+    def parts(self) -> list[Part]:
+        """A polytope."""
+        center, radius = self.bounding_sphere()
+        return [Part(HULL, (), 0.0, center, radius, self.topology)]
+
+    def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        vertices = self.topology.vertices
+        lower, upper = np.empty((len(rows), 3)), np.empty((len(rows), 3))
+        # In blocks, so that a million poses of a thousand vertices fit in memory.
+        block = max(1, 2**22 // len(vertices))
+        for start in range(0, len(rows), block):
+            part = slice(start, start + block)
+            points = vertices @ np.swapaxes(rows[part, :9].reshape(-1, 3, 3), 1, 2)
+            lower[part] = points.min(axis=1) + rows[part, 9:]
+            upper[part] = points.max(axis=1) + rows[part, 9:]
+        return lower, upper
+
+    def bounding_sphere(self) -> tuple[Floats, float]:
+        """About the centroid."""
+        center = self.centroid
+        return center, float(np.linalg.norm(self.topology.vertices - center, axis=1).max())
+
+    @property
+    def volume(self) -> float:
+        """Sum over tetrahedra from a corner to each triangle."""
+        return self._moments[0]
+
+    @property
+    def centroid(self) -> Floats:
+        """Centre of volume."""
+        return self._moments[1].copy()
+
+    def inertia(self, mass: float = 1.0) -> Floats:
+        """From the second moments of the tetrahedra."""
+        return self._moments[2] * mass
+
+
+def polyhedron_moments(vertices: Floats, triangles: npt.NDArray[np.int64]) -> tuple[float, Floats, Floats]:
+    """Volume, centroid and inertia per unit mass about the centroid of a closed, outward-oriented polyhedron."""
+    origin = vertices.mean(axis=0)
+    a, b, c = (vertices[triangles[:, k]] - origin for k in range(3))
+    six_volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+    volume = six_volumes.sum() / 6.0
+    centroid = ((a + b + c) * six_volumes[:, None]).sum(axis=0) / (24.0 * volume)
+    # Second moments about the centroid: the integral of x x^T over the tetrahedron (p0, p1, p2, p3) is
+    # V/20 (sum_i p_i p_i^T + (sum_i p_i)(sum_i p_i)^T).
+    p = np.stack([a - centroid, b - centroid, c - centroid, np.broadcast_to(-centroid, a.shape)], axis=1)
+    total = p.sum(axis=1)
+    moments = np.einsum("t,tki,tkj->ij", six_volumes, p, p) + np.einsum("t,ti,tj->ij", six_volumes, total, total)
+    moments /= 120.0 * volume
+    return float(volume), centroid + origin, np.eye(3) * np.trace(moments) - moments

@@ -1,0 +1,201 @@
+"""Vertices, faces, edges and adjacency of a convex polytope, in the order that kernels want them.
+
+Faces are polygons: triangles of one plane are merged. Loops run counter-clockwise seen from outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import HULL_COPLANAR, HULL_SCAN
+from thud.errors import InvalidShapeError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HullTopology:
+    """Flat arrays of one polytope."""
+
+    vertices: Floats
+    """(V, 3); of more than HULL_SCAN vertices the first HULL_SCAN are spread well over the hull."""
+    triangles: Ints
+    """(T, 3) counter-clockwise from outside."""
+    planes: Floats
+    """(F, 4) outward unit normal and offset of each face: inside is normal . x <= offset."""
+    loop_starts: Ints
+    """(F + 1,) face f has the vertices loops[loop_starts[f]:loop_starts[f + 1]]."""
+    loops: Ints
+    """Vertex ids of all face loops."""
+    loop_edges: Ints
+    """Edge id of each side of a loop: loops[k] to the next vertex of the same loop."""
+    edges: Ints
+    """(E, 2) vertex ids, tail and head."""
+    edge_faces: Ints
+    """(E, 2) the face left of tail -> head seen from outside, and the one right of it."""
+    link_starts: Ints
+    """(V + 1,) vertex v has the neighbours links[link_starts[v]:link_starts[v + 1]]."""
+    links: Ints
+    """Neighbour vertex ids along edges."""
+    link_edges: Ints
+    """Edge id of each neighbour link."""
+
+
+def hull_topology(points: Floats, name: str = "points") -> HullTopology:
+    """Convex hull of (N, 3) finite points by Qhull."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(points) < 4:
+        raise InvalidShapeError(f"{name}: expected at least 4 points that span a volume, got {len(points)}")
+    # Qhull's tolerances are relative to the largest coordinate: shift and scale the points for its sake, and take
+    # only the topology from it.
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    extent = float((upper - lower).max())
+    if extent == 0.0:
+        raise InvalidShapeError(f"{name}: all points coincide; expected points that span a volume")
+    scaled = (points - 0.5 * (lower + upper)) / extent
+    try:
+        hull = ConvexHull(scaled)
+    except QhullError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InvalidShapeError(f"{name}: the points span no volume ({reason}); expected at least 4 that do") from None
+    triangles = _oriented(hull.simplices.astype(np.int64), scaled, hull.equations)
+    used = np.unique(triangles)
+    renumber = np.full(len(points), -1, dtype=np.int64)
+    renumber[used[_spread_order(scaled[used])]] = np.arange(len(used))
+    order = np.argsort(renumber)[len(points) - len(used) :]
+    return _from_triangles(points[order], renumber[triangles], hull.neighbors.astype(np.int64), hull.equations[:, :3])
+
+
+def box_topology(half: Floats) -> HullTopology:
+    """The 8 vertices, 6 faces and 12 edges of a box; vertex k has +x, +y, +z where bits 0, 1, 2 of k are set."""
+    signs = np.array([[1 if k >> axis & 1 else -1 for axis in range(3)] for k in range(8)], dtype=np.float64)
+    loops = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]]
+    triangles = np.array([t for a, b, c, d in loops for t in ((a, b, c), (a, c, d))], dtype=np.int64)
+    return _assemble(signs * half, triangles, loops)
+
+
+def _oriented(triangles: Ints, points: Floats, equations: Floats) -> Ints:
+    """Triangles turned counter-clockwise as seen from outside."""
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), equations[:, :3]) < 0
+    triangles[inward] = triangles[inward][:, [0, 2, 1]]
+    return triangles
+
+
+def _spread_order(points: Floats) -> Ints:
+    """Order in which the first HULL_SCAN points are spread well: each is the farthest from those before it."""
+    if len(points) <= HULL_SCAN:
+        return np.arange(len(points))
+    chosen = [0]
+    distance = np.linalg.norm(points - points[0], axis=1)
+    for _ in range(HULL_SCAN - 1):
+        farthest = int(distance.argmax())
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.linalg.norm(points - points[farthest], axis=1))
+    rest = np.setdiff1d(np.arange(len(points)), chosen)
+    return np.concatenate([np.array(chosen, dtype=np.int64), rest])
+
+
+def _from_triangles(vertices: Floats, triangles: Ints, neighbors: Ints, normals: Floats) -> HullTopology:
+    """Merge triangles of one plane into polygons, by flooding over neighbours with the same normal."""
+    group = np.full(len(triangles), -1, dtype=np.int64)
+    groups: list[list[int]] = []
+    for seed in range(len(triangles)):
+        if group[seed] >= 0:
+            continue
+        group[seed], stack, members = len(groups), [seed], []
+        while stack:
+            triangle = stack.pop()
+            members.append(triangle)
+            for other in neighbors[triangle]:
+                if group[other] < 0 and np.abs(normals[other] - normals[seed]).max() < HULL_COPLANAR:
+                    group[other] = len(groups)
+                    stack.append(int(other))
+        groups.append(members)
+    loops: list[list[int]] = []
+    for members in groups:
+        loop = _boundary_loop(triangles[members])
+        if loop is None:
+            loops.extend(triangles[members].tolist())
+        else:
+            loops.append(loop)
+    return _assemble(vertices, triangles, loops)
+
+
+def _boundary_loop(triangles: Ints) -> list[int] | None:
+    """The one closed boundary of a set of triangles, or None if it is not a simple loop."""
+    if len(triangles) == 1:
+        return [int(v) for v in triangles[0]]
+    sides = {(int(t[k]), int(t[(k + 1) % 3])) for t in triangles for k in range(3)}
+    follow = {}
+    for tail, head in sides:
+        if (head, tail) not in sides:
+            if tail in follow:
+                return None
+            follow[tail] = head
+    start = min(follow)
+    loop, vertex = [start], follow[start]
+    while vertex != start:
+        loop.append(vertex)
+        if vertex not in follow or len(loop) > len(follow):
+            return None
+        vertex = follow[vertex]
+    return loop if len(loop) == len(follow) else None
+
+
+def _assemble(vertices: Floats, triangles: Ints, loops: list[list[int]]) -> HullTopology:
+    planes = np.array([_loop_plane(vertices[loop]) for loop in loops])
+    edge_ids: dict[tuple[int, int], int] = {}
+    edges: list[tuple[int, int]] = []
+    edge_faces: list[list[int]] = []
+    loop_edges: list[int] = []
+    for face, loop in enumerate(loops):
+        for k, tail in enumerate(loop):
+            head = loop[(k + 1) % len(loop)]
+            if (head, tail) in edge_ids:
+                edge = edge_ids[head, tail]
+                edge_faces[edge][1] = face
+            else:
+                edge = edge_ids[tail, head] = len(edges)
+                edges.append((tail, head))
+                edge_faces.append([face, -1])
+            loop_edges.append(edge)
+    if any(right < 0 for _, right in edge_faces) or len(vertices) - len(edges) + len(loops) != 2:
+        if len(loops) == len(triangles):
+            raise InvalidShapeError("points: their hull has no consistent faces; they may span almost no volume")
+        return _assemble(vertices, triangles, triangles.tolist())
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in vertices]
+    for edge, (tail, head) in enumerate(edges):
+        neighbours[tail].append((head, edge))
+        neighbours[head].append((tail, edge))
+    counts = [len(n) for n in neighbours]
+    return HullTopology(
+        vertices=np.ascontiguousarray(vertices),
+        triangles=triangles,
+        planes=planes,
+        loop_starts=np.concatenate([[0], np.cumsum([len(loop) for loop in loops])]).astype(np.int64),
+        loops=np.array([v for loop in loops for v in loop], dtype=np.int64),
+        loop_edges=np.array(loop_edges, dtype=np.int64),
+        edges=np.array(edges, dtype=np.int64),
+        edge_faces=np.array(edge_faces, dtype=np.int64),
+        link_starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        links=np.array([v for n in neighbours for v, _ in n], dtype=np.int64),
+        link_edges=np.array([e for n in neighbours for _, e in n], dtype=np.int64),
+    )
+
+
+def _loop_plane(corners: Floats) -> Floats:
+    """Unit normal by Newell's sum, and the offset that leaves all corners inside."""
+    middle = corners.mean(axis=0)
+    spokes = corners - middle
+    normal = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
+    length = np.linalg.norm(normal)
+    if length == 0.0:
+        raise InvalidShapeError("points: a face of their hull has no area; they may span almost no volume")
+    normal /= length
+    return np.append(normal, (corners @ normal).max())

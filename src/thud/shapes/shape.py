@@ -1,0 +1,103 @@
+"""What every shape can say of itself, and the flat description (`Part`) that it hands to `packed.py`.
+
+Shapes are data: frozen, checked once when made, in their own local frame. Queries are free functions elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.pose import PoseLike, as_poses
+
+if TYPE_CHECKING:
+    from thud.shapes.hull_topology import HullTopology
+
+Floats = npt.NDArray[np.float64]
+
+# Kinds of convex parts that kernels dispatch on. Up to HULL the core (the part without its rounding radius) is a
+# polytope, so GJK and EPA end exactly; from CYLINDER on the surface is curved.
+SPHERE, CAPSULE, BOX, HULL, CYLINDER, CONE, ELLIPSOID, HALF_SPACE = range(8)
+
+KIND_NAMES = ("Sphere", "Capsule", "Box", "ConvexHull", "Cylinder", "Cone", "Ellipsoid", "HalfSpace")
+
+IDENTITY = np.array([1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0, 0, 0, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Axis-aligned boxes of N poses, world frame, metres."""
+
+    lower: Floats
+    """(N, 3)"""
+    upper: Floats
+    """(N, 3)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One convex part as kernels see it: a kind, up to four numbers, a rounding radius, perhaps a hull, and its place."""
+
+    kind: int
+    parameters: tuple[float, ...]
+    radius: float
+    center: Floats
+    """(3,) a point well inside the part, in its own frame."""
+    bounding_radius: float
+    """Radius about `center` of a ball that holds the part; inf for a half-space."""
+    hull: HullTopology | None = None
+    pose: Floats = field(default_factory=lambda: IDENTITY)
+    """(12,) the part in its shape's frame."""
+
+
+class Shape(ABC):
+    """A closed set of points in its own frame: touching intersects."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The convex parts of the shape; one for a convex shape."""
+
+    @abstractmethod
+    def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Lower and upper corners for (N, 12) pose rows."""
+
+    @abstractmethod
+    def bounding_sphere(self) -> tuple[Floats, float]:
+        """Center (3,) in the shape's frame and radius of a ball that holds the shape."""
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """Cubic metres."""
+
+    @property
+    @abstractmethod
+    def centroid(self) -> Floats:
+        """(3,) centre of volume in the shape's frame."""
+
+    @abstractmethod
+    def inertia(self, mass: float = 1.0) -> Floats:
+        """(3, 3) moment of inertia about the centroid, shape's axes, for uniform density. kg m^2."""
+
+    def bounds(self, pose: PoseLike = None) -> Bounds:
+        """Tight axis-aligned boxes of the shape under one or N poses."""
+        return Bounds(*self._bounds(as_poses(pose, "pose")))
+
+
+def box_about(center: Floats, extent: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Boxes with the given half extents (N, 3) about the local `center` under pose rows."""
+    middle = rows[:, :9].reshape(-1, 3, 3) @ center + rows[:, 9:]
+    return middle - extent, middle + extent
+
+
+def frozen(array: Floats) -> Floats:
+    """A read-only copy, for the fields of shapes."""
+    copy = np.array(array, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy
