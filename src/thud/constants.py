@@ -32,6 +32,10 @@ GJK_GAP = 1e-12
 #: squared distance, three orders better than the 1e-6 * size that curved shapes promise.
 GJK_GAP_CURVED = 2e-9
 
+#: On curved surfaces GJK also accepts a gap of this * size between the bounds of the distance. Pressing on would bring
+#: support points so close together (the square root of it) that their simplex degenerates.
+GJK_FLOOR_CURVED = 1e-8
+
 #: Roundoff of v.w in units of |v| * size: gaps below this cannot be measured, so GJK accepts them.
 GJK_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
 
@@ -64,19 +68,24 @@ HULL_SCAN = 64
 #: Two hull triangles whose unit normals differ by less than this (radians, relative to nothing) are one face.
 HULL_COPLANAR = 1e-9
 
-#: Most contact points of a manifold (two octagonal faces clipped), and what `reduce=True` leaves.
+#: Most contact points of a manifold (two octagonal faces clipped): the default of `max_points`.
 MANIFOLD_POINTS = 8
-MANIFOLD_REDUCED = 4
 
 #: Two directions count as parallel for a contact face when the sine of their angle is below this. 1e-2 is 0.6
 #: degrees: a box tilted by less than that rests on a face, as a user expects, with depths that show the tilt.
 MANIFOLD_PARALLEL = 1e-2
 
+#: A manifold whose deepest point is shallower than the penetration depth by more than this * size also gets the witness
+#: points of the depth itself.
+MANIFOLD_SLACK = 1e-7
+
 #: A cap of a cylinder or cone becomes a polygon of this many sides in a contact manifold.
 MANIFOLD_CAP_SIDES = 8
 
 #: A linear cast stops when the remaining gap is below this * size; the time it reports is before contact, never after.
+#: For curved shapes four times what GJK resolves, so that each step gains at least twice its tolerance.
 CAST_GAP = 1e-9
+CAST_GAP_CURVED = 4.0 * GJK_FLOOR_CURVED
 
 #: Most steps of conservative advancement; a grazing motion needs a few dozen.
 CAST_ITERATIONS = 256
@@ -88,3 +97,17 @@ CHUNG_WANG_REFLECTIONS = 16
 #: Most simplex steps of one Chung-Wang search that do not shorten the closest point measurably (a count). Near contact its
 #: direction still turns towards the separating axis when its length has no digits left to lose.
 CHUNG_WANG_STALLS = 4
+
+#: V-Clip prefers the higher feature when a point lies within V_CLIP_TIE * (size + |offset|) of a Voronoi plane, and leaves
+#: a feature for a lower one only V_CLIP_LEAVE * (size + |offset|) past it. A point in A's frame carries about 4 roundoffs of
+#: these lengths. A violation of x lets the distance d shrink by x^2 / 2d at most: at the touch distance, the least d that is
+#: ever reported, 24 roundoffs are worth 4.5. Three times the tie, so that a point near three planes at once stays put.
+V_CLIP_TIE = 8.0 * UNIT_ROUNDOFF
+V_CLIP_LEAVE = 24.0 * UNIT_ROUNDOFF
+
+#: V-Clip takes its closest points as proved when the lower bound of the distance is within this * (size + |offset|).
+V_CLIP_GAP = 1e-10
+
+#: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
+#: crosses a hull of V vertices in about 2 sqrt(V).
+V_CLIP_ITERATIONS = 512

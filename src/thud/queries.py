@@ -5,16 +5,23 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.gates import as_poses, pair_count
+from thud._threads import run_rows
+from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
+from thud.constants import MANIFOLD_POINTS
 from thud.narrowphase import dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.prepared import PreparedPair
 from thud.pose import PoseLike
-from thud.results import Distances
-from thud.shapes.packed import Packed, as_packed
-from thud.shapes.shape import Shape
+from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayHits
+from thud.shapes.packed import NODE_COUNT, Packed, as_packed
+from thud.shapes.shape import SPHERE, Part, Shape
+from thud.shapes.sphere import Sphere
 
 _PAIR = np.array([[0, 1]], dtype=np.int64)
+
+#: Rows of one block of contacts, to bound the memory of the candidates (8 a row).
+_CONTACT_BLOCK = 32768
 
 
 def _pair_arguments(
@@ -89,3 +96,206 @@ def distance(
 def prepare(a: Shape, b: Shape) -> PreparedPair:
     """One pair for many single queries: everything checked and packed once."""
     return PreparedPair(a, b)
+
+
+def contacts(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike = None,
+    pose_b: PoseLike = None,
+    *,
+    margin: float = 0.0,
+    max_points: int = MANIFOLD_POINTS,
+    threads: int | None = None,
+) -> Contacts:
+    """Contact points of two shapes, for one or N poses each.
+
+    Faces that meet give up to 8 points, edges and curved surfaces 1 or 2; each pair of convex parts of a compound is a
+    patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points.
+
+    Parameters
+    ----------
+    a, b : shapes
+    pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
+    margin : metres; also report points that are apart by up to this much, with negative depth
+    max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
+    threads : how many to use; default all cores
+    """
+    from thud.narrowphase.contacts import contact_rows
+
+    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
+    margin = as_positive(margin, "margin", zero=True)
+    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
+        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
+    counts, status = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.uint8)
+    compound = bool(packed.shape_ints[:, NODE_COUNT].any())
+    reals, ints = [], []
+    for first in range(0, count, _CONTACT_BLOCK):
+        size = min(_CONTACT_BLOCK, count - first)
+        block = slice(first, first + size)
+        part_a = rows_a if len(rows_a) == 1 else rows_a[block]
+        part_b = rows_b if len(rows_b) == 1 else rows_b[block]
+        arguments = (packed, _PAIR, part_a, part_b, 0, margin, int(max_points))
+        if compound:
+            # Any number of patches a row: count first, then fill.
+            offsets, empty = np.zeros(size, dtype=np.int64), (np.empty((0, 7)), np.empty((0, 3), dtype=np.int64))
+            run_rows(contact_rows, size, threads, *arguments, offsets, 0, counts[block], *empty, status[block])
+            offsets[1:] = np.cumsum(counts[block])[:-1]
+            total = int(counts[block].sum())
+        else:
+            offsets = np.arange(size, dtype=np.int64) * max_points
+            total = size * max_points
+        real, whole = np.empty((total, 7)), np.zeros((total, 3), dtype=np.int64)
+        run_rows(contact_rows, size, threads, *arguments, offsets, 1, counts[block], real, whole, status[block])
+        if not compound:
+            used = (np.arange(max_points) < counts[block, None]).ravel()
+            real, whole = real[used], whole[used]
+        whole[:, 0] += first
+        reals.append(real)
+        ints.append(whole)
+    real, whole = np.concatenate(reals), np.concatenate(ints)
+    return Contacts(
+        row=whole[:, 0].copy(),
+        point=real[:, :3].copy(),
+        normal=real[:, 3:6].copy(),
+        depth=real[:, 6].copy(),
+        feature=whole[:, 1].copy(),
+        patch=whole[:, 2].copy(),
+        status=status,
+    )
+
+
+def cast(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike = None,
+    pose_b: PoseLike = None,
+    motion_a: npt.ArrayLike = 0.0,
+    motion_b: npt.ArrayLike = 0.0,
+    *,
+    threads: int | None = None,
+) -> Impacts:
+    """When two shapes that move along straight lines first touch.
+
+    The time is never later than that of the true first contact, and before it by at most 1e-9 of the shapes' size.
+
+    Parameters
+    ----------
+    a, b : shapes
+    pose_a, pose_b : poses at time 0
+    motion_a, motion_b : (3,) or (N, 3) displacement over the step, metres, world frame; 0 for at rest
+    threads : how many to use; default all cores
+    """
+    from thud.continuous.convex_cast import cast_rows
+
+    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
+    move_a, move_b = _as_motion(motion_a, "motion_a"), _as_motion(motion_b, "motion_b")
+    count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
+    out = Impacts(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8))
+    run_rows(
+        cast_rows, count, threads, packed, _PAIR, rows_a, rows_b, 0, move_a, move_b, out.time, out.point, out.normal, out.status
+    )
+    return out
+
+
+def _as_motion(motion: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    if np.ndim(motion) == 0 and motion == 0:
+        return np.zeros((1, 3))
+    if np.shape(motion)[-1:] == (6,):
+        raise UnsupportedQueryError(f"{name}: motions with a rotation vector are not supported; expected (3,) or (N, 3)")
+    return as_points(motion, name)
+
+
+def raycast(
+    shape: Shape,
+    origins: npt.ArrayLike,
+    directions: npt.ArrayLike,
+    *,
+    pose: PoseLike = None,
+    max_distance: float = np.inf,
+    any_hit: bool = False,
+    threads: int | None = None,
+) -> RayHits:
+    """First hit of rays on a shape. A ray that starts inside hits at distance 0, with normal 0.
+
+    Parameters
+    ----------
+    shape : the shape
+    origins, directions : (3,) or (N, 3) world frame; directions are normalised
+    pose : of the shape; one or N
+    max_distance : metres; hits beyond it are misses
+    any_hit : the hit may be any, not the first: faster for compounds
+    threads : how many to use; default all cores
+    """
+    from thud.narrowphase.raycast import raycast_rows
+
+    packed = as_packed((shape,), "shape")
+    start, along = as_points(origins, "origins"), as_directions(directions, "directions")
+    along = along / np.abs(along).max(axis=1, keepdims=True)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    rows = as_poses(pose, "pose")
+    count = broadcast_rows("origins, directions, pose", start, along, rows)
+    out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
+    fields = (out.distance, out.point, out.normal, out.triangle)
+    run_rows(raycast_rows, count, threads, packed, start, along, rows, as_reach(max_distance), int(any_hit), *fields)
+    return out
+
+
+def contains(
+    shape: Shape, points: npt.ArrayLike, *, pose: PoseLike = None, threads: int | None = None
+) -> npt.NDArray[np.bool_]:
+    """(N,) whether points lie in a shape, its surface included.
+
+    Parameters
+    ----------
+    shape : the shape
+    points : (3,) or (N, 3) world frame
+    pose : of the shape; one or N
+    threads : how many to use; default all cores
+    """
+    from thud.narrowphase.closest_point import contains_rows
+
+    packed, where, rows = as_packed((shape,), "shape"), as_points(points, "points"), as_poses(pose, "pose")
+    count = broadcast_rows("points, pose", where, rows)
+    inside = np.empty(count, dtype=np.bool_)
+    run_rows(contains_rows, count, threads, packed, where, rows, inside)
+    return inside
+
+
+class _Point(Sphere):
+    """A single point as a part: what closest_point compares a hull with."""
+
+    def __init__(self) -> None:
+        """A sphere of radius 0, which users cannot make."""
+
+    def parts(self) -> list[Part]:
+        """One point."""
+        return [Part(SPHERE, (), 0.0, np.zeros(3), 0.0)]
+
+
+_POINT = _Point()
+
+
+def closest_point(
+    shape: Shape, points: npt.ArrayLike, *, pose: PoseLike = None, signed: bool = False, threads: int | None = None
+) -> ClosestPoints:
+    """Closest point of a shape's surface to each point.
+
+    For a compound: the closest over its parts' surfaces; a point inside where parts overlap is answered by the part it
+    is deepest in, whose surface may lie inside another part.
+
+    Parameters
+    ----------
+    shape : the shape
+    points : (3,) or (N, 3) world frame
+    pose : of the shape; one or N
+    signed : negative distance inside
+    threads : how many to use; default all cores
+    """
+    from thud.narrowphase.closest_point import closest_rows
+
+    packed, where, rows = as_packed((shape, _POINT), "shape"), as_points(points, "points"), as_poses(pose, "pose")
+    count = broadcast_rows("points, pose", where, rows)
+    out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
+    run_rows(closest_rows, count, threads, packed, where, rows, int(signed), out.distance, out.point, out.triangle)
+    return out

@@ -35,4 +35,4 @@ def _plain_expansion() -> Any:
     return np.empty(EXPANSION_TERMS)
 
 
-stack_expansion = _plain_expansion if numba.config.DISABLE_JIT else _stack_expansion
+stack_expansion = _plain_expansion if getattr(numba.config, "DISABLE_JIT", False) else _stack_expansion

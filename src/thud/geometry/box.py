@@ -53,7 +53,7 @@ def clip_segment_box(p, q, half_extents):
     d = sub(q, p)
     near, far = 0.0, 1.0
     for axis in range(3):
-        t0, t1 = slab_interval(p[axis], d[axis], half_extents[axis])
+        t0, t1 = slab_interval(p[axis], d[axis], -half_extents[axis], half_extents[axis])
         near, far = max(near, t0), min(far, t1)
     if not near <= far:
         return False, p

@@ -20,8 +20,8 @@ from thud.geometry.predicates import (
     orient3d,
     same_side,
 )
-from thud.geometry.segment_segment import NOTHING, flat_axis, segment_segment
-from thud.geometry.triangle_triangle import point_in_triangle_2d
+from thud.geometry.segment_exact import NOTHING, flat_axis, segment_segment
+from thud.geometry.triangle_exact import point_in_triangle_2d
 
 
 @exact_kernel
@@ -33,7 +33,7 @@ def point_on_triangle(p, a, b, c):
     if axis >= 0:
         return point_in_triangle_2d(drop_axis(p, axis), drop_axis(a, axis), drop_axis(b, axis), drop_axis(c, axis))
     # Without an area it is the union of its edges.
-    for q, r in ((a, b), (b, c), (c, a)):
+    for q, r in ((a, b), (b, c), (c, a)):  # noqa: SIM110
         if segment_segment(p, p, q, r)[0] != NOTHING:
             return True
     return False

@@ -15,7 +15,7 @@ def signed_distance_plane(p, plane):
 
 @device
 def ray_plane(o, d, plane):
-    """Distance along the unit direction d to the plane, from either side: t = -(n . o + D) / (n . d) ([Slides]); inf for a miss.
+    """Distance along the unit direction d to the plane, from either side, t = -(n . o + D) / (n . d) ([Slides]); or inf.
 
     A ray in the plane starts on it: 0. A ray parallel to it misses.
     """
@@ -39,7 +39,7 @@ def load_plane(planes, m, k):
 @device
 def sphere_in_frustum(center, radius, planes, m):
     """Whether the sphere is not wholly behind any plane of planes[m]; the normals point into the frustum ([Slides])."""
-    for k in range(planes.shape[1]):
+    for k in range(planes.shape[1]):  # noqa: SIM110
         if signed_distance_plane(center, load_plane(planes, m, k)) < -radius:
             return False
     return True
@@ -48,7 +48,7 @@ def sphere_in_frustum(center, radius, planes, m):
 @device
 def point_in_convex(p, planes, m):
     """Whether p lies behind or on all planes of planes[m]; the normals point outwards."""
-    for k in range(planes.shape[1]):
+    for k in range(planes.shape[1]):  # noqa: SIM110
         if signed_distance_plane(p, load_plane(planes, m, k)) > 0.0:
             return False
     return True

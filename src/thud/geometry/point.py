@@ -15,9 +15,7 @@ def point_in_sphere(p, center, radius):
 @device
 def point_in_aabb(p, lower, upper):
     """Whether lower <= p <= upper ([Slides])."""
-    return (
-        lower[0] <= p[0] <= upper[0] and lower[1] <= p[1] <= upper[1] and lower[2] <= p[2] <= upper[2]
-    )
+    return lower[0] <= p[0] <= upper[0] and lower[1] <= p[1] <= upper[1] and lower[2] <= p[2] <= upper[2]
 
 
 @device

@@ -86,46 +86,37 @@ def _estimate(terms, count):
 
 
 @exact_kernel
-def _add_product(terms, count, x, y, z):
-    """Add x * y * z to the expansion, each factor a pair (high, low) of floats; returns its new length."""
-    for xi in x:
-        for yi in y:
-            if xi == 0.0 or yi == 0.0:
-                continue
-            high, low = two_product(xi, yi)
-            for zi in z:
-                if zi == 0.0:
-                    continue
-                p, e = two_product(high, zi)
-                count = grow_expansion(terms, count, e)
-                count = grow_expansion(terms, count, p)
-                if low != 0.0:
-                    p, e = two_product(low, zi)
-                    count = grow_expansion(terms, count, e)
-                    count = grow_expansion(terms, count, p)
-    return count
-
-
-@exact_kernel
-def _det2_exact(ux, uy, vx, vy):
-    """ux vy - uy vx, each a pair (high, low) of floats: exact sign, value right to the last bits."""
-    terms = stack_expansion()
-    one = (1.0, 0.0)
-    count = _add_product(terms, 0, ux, vy, one)
-    count = _add_product(terms, count, (-uy[0], -uy[1]), vx, one)
-    return _estimate(terms, count)
-
-
-@exact_kernel
 def _det3_exact(u, v, w):
     """u . (v x w), vectors of pairs (high, low) of floats: exact sign, value right to the last bits."""
-    terms = stack_expansion()
-    count = 0
+    # In arrays and plain loops: unrolled, this rarely needed code would cost more to compile than all the rest.
+    pairs, terms = stack_expansion(), stack_expansion()
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        count = _add_product(terms, count, u[i], v[j], w[k])
-        count = _add_product(terms, count, (-u[i][0], -u[i][1]), v[k], w[j])
+        for half in range(2):
+            pairs[2 * i + half], pairs[6 + 2 * i + half], pairs[12 + 2 * i + half] = u[i][half], v[i][half], w[i][half]
+    count = 0
+    # Six products of three components, the last three with a minus; each factor is a sum of two floats: eight triples.
+    for n in range(48):
+        product, halves = n // 8, n % 8
+        i, odd = product % 3, product >= 3
+        j, k = ((i + 2) % 3, (i + 1) % 3) if odd else ((i + 1) % 3, (i + 2) % 3)
+        x, y, z = pairs[2 * i + halves % 2], pairs[6 + 2 * j + halves // 2 % 2], pairs[12 + 2 * k + halves // 4]
+        if x == 0.0 or y == 0.0 or z == 0.0:
+            continue
+        # x y z as four floats, smallest first.
+        high, low = two_product(-x if odd else x, y)
+        pairs[19], pairs[18] = two_product(low, z)
+        pairs[21], pairs[20] = two_product(high, z)
+        for part in range(18, 22):
+            if pairs[part] != 0.0:
+                count = grow_expansion(terms, count, pairs[part])
     return _estimate(terms, count)
+
+
+@exact_device
+def _det2_exact(u, v):
+    """u x v, vectors of the plane of pairs (high, low) of floats: exact sign, value right to the last bits."""
+    zero, one = (0.0, 0.0), (1.0, 0.0)
+    return _det3_exact((zero, zero, one), (u[0], u[1], zero), (v[0], v[1], zero))
 
 
 @exact_device
@@ -158,7 +149,7 @@ def _cross2(u, v, w, bound):
     value = left - right
     if abs(value) > bound * (abs(left) + abs(right)):
         return value
-    return _det2_exact(two_diff(u[0], w[0]), two_diff(u[1], w[1]), two_diff(v[0], w[0]), two_diff(v[1], w[1]))
+    return _det2_exact((two_diff(u[0], w[0]), two_diff(u[1], w[1])), (two_diff(v[0], w[0]), two_diff(v[1], w[1])))
 
 
 @exact_kernel
@@ -221,7 +212,7 @@ def cross_component(d, a, b, axis):
     value = left - right
     if abs(value) > _BOUND_2D * (abs(left) + abs(right)):
         return value
-    return _det2_exact((e[0], 0.0), (e[1], 0.0), two_diff(p[0], q[0]), two_diff(p[1], q[1]))
+    return _det2_exact(((e[0], 0.0), (e[1], 0.0)), (two_diff(p[0], q[0]), two_diff(p[1], q[1])))
 
 
 @exact_device

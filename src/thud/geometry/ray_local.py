@@ -28,7 +28,7 @@ _PARALLEL = 2.2250738585072014e-308
 
 @device
 def quadratic_interval(a, b, c, discriminant):
-    """Both roots, in order, of a t^2 + 2 b t + c for a > 0, given discriminant = b^2 - a c >= 0 (computed without cancelling)."""
+    """Both roots, in order, of a t^2 + 2 b t + c, a > 0, given discriminant = b^2 - a c >= 0 as computed without cancelling."""
     root = math.sqrt(discriminant)
     # Add numbers of one sign, and get the other root from the product of the two, c / a.
     if b <= 0.0:
@@ -44,14 +44,14 @@ def quadratic_interval(a, b, c, discriminant):
 
 
 @device
-def slab_interval(o, d, half):
-    """Where |o + t d| <= half, one coordinate: (near, far), or (inf, -inf) where it never is."""
+def slab_interval(o, d, lower, upper):
+    """Where lower <= o + t d <= upper, one coordinate: (near, far), or (inf, -inf) where it never is."""
     if abs(d) < _PARALLEL:
-        if abs(o) <= half:
+        if lower <= o <= upper:
             return -math.inf, math.inf
         return math.inf, -math.inf
-    t0 = (-half - o) / d
-    t1 = (half - o) / d
+    t0 = (lower - o) / d
+    t1 = (upper - o) / d
     return min(t0, t1), max(t0, t1)
 
 
@@ -100,13 +100,13 @@ def ray_sphere_local(o, d, radius):
 
 
 @device
-def ray_box_local(o, d, half_extents):
-    """Ray against the box |x| <= half_extents (3-tuple): (t, nx, ny, nz)."""
-    if abs(o[0]) <= half_extents[0] and abs(o[1]) <= half_extents[1] and abs(o[2]) <= half_extents[2]:
+def ray_aabb(o, d, lower, upper):
+    """Ray against the box lower <= x <= upper (3-tuples): (t, nx, ny, nz)."""
+    if lower[0] <= o[0] <= upper[0] and lower[1] <= o[1] <= upper[1] and lower[2] <= o[2] <= upper[2]:
         return 0.0, 0.0, 0.0, 0.0
-    near_x, far_x = slab_interval(o[0], d[0], half_extents[0])
-    near_y, far_y = slab_interval(o[1], d[1], half_extents[1])
-    near_z, far_z = slab_interval(o[2], d[2], half_extents[2])
+    near_x, far_x = slab_interval(o[0], d[0], lower[0], upper[0])
+    near_y, far_y = slab_interval(o[1], d[1], lower[1], upper[1])
+    near_z, far_z = slab_interval(o[2], d[2], lower[2], upper[2])
     near = max(near_x, max(near_y, near_z))
     far = min(far_x, min(far_y, far_z))
     if not (far >= 0.0 and near <= far and near < math.inf):
@@ -121,6 +121,12 @@ def ray_box_local(o, d, half_extents):
 
 
 @device
+def ray_box_local(o, d, half_extents):
+    """Ray against the box |x| <= half_extents (3-tuple): (t, nx, ny, nz)."""
+    return ray_aabb(o, d, (-half_extents[0], -half_extents[1], -half_extents[2]), half_extents)
+
+
+@device
 def ray_capsule_local(o, d, radius, half_length):
     """Ray against the capsule of `radius` around the z segment [-half_length, half_length]: (t, nx, ny, nz)."""
     # Inside: within radius of the nearest point of the segment.
@@ -131,7 +137,7 @@ def ray_capsule_local(o, d, radius, half_length):
     side_near, side_far = tube_interval(o, d, radius)
     if not side_far >= 0.0:
         return math.inf, 0.0, 0.0, 0.0
-    slab_near, slab_far = slab_interval(o[2], d[2], half_length)
+    slab_near, slab_far = slab_interval(o[2], d[2], -half_length, half_length)
     near, far = max(side_near, slab_near), min(side_far, slab_far)
     t = math.inf
     if far >= 0.0 and near <= far:
@@ -157,7 +163,7 @@ def ray_cylinder_local(o, d, radius, half_length):
     if o[0] * o[0] + o[1] * o[1] <= radius * radius and abs(o[2]) <= half_length:
         return 0.0, 0.0, 0.0, 0.0
     side_near, side_far = tube_interval(o, d, radius)
-    slab_near, slab_far = slab_interval(o[2], d[2], half_length)
+    slab_near, slab_far = slab_interval(o[2], d[2], -half_length, half_length)
     near, far = max(side_near, slab_near), min(side_far, slab_far)
     if not (far >= 0.0 and near <= far and near < math.inf):
         return math.inf, 0.0, 0.0, 0.0
@@ -217,7 +223,7 @@ def ray_cone_local(o, d, radius, half_length):
     if abs(o[2]) <= half_length and o[0] * o[0] + o[1] * o[1] <= (slope * w) * (slope * w):
         return 0.0, 0.0, 0.0, 0.0
     side_near, side_far = _nappe_interval(o, d, slope, half_length)
-    slab_near, slab_far = slab_interval(o[2], d[2], half_length)
+    slab_near, slab_far = slab_interval(o[2], d[2], -half_length, half_length)
     near, far = max(side_near, slab_near), min(side_far, slab_far)
     if not (far >= 0.0 and near <= far and near < math.inf):
         return math.inf, 0.0, 0.0, 0.0

@@ -118,7 +118,7 @@ def closest_segment_segment(p0, p1, q0, q1):
 
 @kernel
 def crossing_points(p0, p1, q0, q1):
-    """(distance2, point_p, point_q): the closest points of two segments where they lie inside both; else some pair of theirs."""
+    """(distance2, point_p, point_q): closest points of two segments where they lie inside both; else some pair of theirs."""
     d1, d2 = sub(p1, p0), sub(q1, q0)
     distance2, s, t = crossing_parameters(sub(p0, q0), d1, d2)
     return distance2, add_scaled(p0, d1, s), add_scaled(q0, d2, t)

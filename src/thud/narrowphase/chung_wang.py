@@ -23,7 +23,7 @@ import math
 from thud._jit import device, kernel
 from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
-from thud.math.vec3 import dot, norm2, sub
+from thud.math.vec3 import cross, dot, norm2, sub
 from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
 from thud.narrowphase.gjk import (
     OVERLAPPING,
@@ -31,16 +31,82 @@ from thud.narrowphase.gjk import (
     UNCONVERGED,
     center_axis,
     difference_support,
-    part_size,
     touch_distance,
 )
-from thud.narrowphase.simplex import closest_on_segment, closest_on_tetrahedron, closest_on_triangle, faces_origin
+from thud.narrowphase.simplex import closest_on_segment, closest_on_triangle
 from thud.narrowphase.support import load_part
 from thud.shapes.packed import PART_START
 
+VOLUME_NOISE = 16.0 * UNIT_ROUNDOFF
+
 
 @device
-def closest_on_simplex(n, w0, w1, w2, w3, flat2):
+def nearest_of(p, q, r):
+    """The shortest of three vectors."""
+    a, b, c = norm2(p), norm2(q), norm2(r)
+    if a <= b and a <= c:
+        return p
+    return q if b <= c else r
+
+
+@device
+def beyond(p, q, r, opposite):
+    """Whether the origin may lie on the other side of plane pqr than `opposite`: yes where roundoff leaves it open.
+
+    Few digits are lost in a triangle with two vertices close together, or one close to the origin: the normal is taken
+    between the two shorter sides, the heights over the nearest vertex.
+    """
+    pq, qr, rp = sub(q, p), sub(r, q), sub(p, r)
+    a, b, c = norm2(pq), norm2(qr), norm2(rp)
+    if a >= b and a >= c:
+        n, area2 = cross(qr, rp), b * c
+    elif b >= c:
+        n, area2 = cross(rp, pq), c * a
+    else:
+        n, area2 = cross(pq, qr), a * b
+    g = nearest_of(sub(opposite, p), sub(opposite, q), sub(opposite, r))
+    h = nearest_of(p, q, r)
+    side, origin = dot(n, g), dot(n, h)
+    noise2 = VOLUME_NOISE * VOLUME_NOISE * area2
+    return origin * side >= 0.0 or side * side <= noise2 * norm2(g) or origin * origin <= noise2 * norm2(h)
+
+
+@device
+def closest_on_tetrahedron(a, b, c, d):
+    """Closest point of tetrahedron abcd to the origin: (inside, v, weights of a, b, c, d).
+
+    Unlike in GJK the newest vertex may lie anywhere, so all four faces are tried.
+    """
+    best2, best = 1e308, (0.0, 0.0, 0.0)
+    xa, xb, xc, xd = 0.0, 0.0, 0.0, 0.0
+    inside = True
+    if beyond(a, b, c, d):
+        v, y0, y1, y2 = closest_on_triangle(a, b, c)
+        best2, best, xa, xb, xc = norm2(v), v, y0, y1, y2
+        inside = False
+    if beyond(a, b, d, c):
+        v, y0, y1, y2 = closest_on_triangle(a, b, d)
+        d2 = norm2(v)
+        inside = False
+        if d2 < best2:
+            best2, best, xa, xb, xc, xd = d2, v, y0, y1, 0.0, y2
+    if beyond(b, c, d, a):
+        v, y0, y1, y2 = closest_on_triangle(b, c, d)
+        d2 = norm2(v)
+        inside = False
+        if d2 < best2:
+            best2, best, xa, xb, xc, xd = d2, v, 0.0, y0, y1, y2
+    if beyond(a, c, d, b):
+        v, y0, y1, y2 = closest_on_triangle(a, c, d)
+        d2 = norm2(v)
+        inside = False
+        if d2 < best2:
+            best2, best, xa, xb, xc, xd = d2, v, y0, 0.0, y1, y2
+    return inside, best, xa, xb, xc, xd
+
+
+@device
+def closest_on_simplex(n, w0, w1, w2, w3):
     """Closest point of the simplex w0 .. w(n-1) to the origin: (inside, v, four weights).
 
     Unlike GJK's, the newest vertex may lie anywhere, so the face without it is tried too.
@@ -53,13 +119,7 @@ def closest_on_simplex(n, w0, w1, w2, w3, flat2):
     if n == 3:
         v, x0, x1, x2 = closest_on_triangle(w0, w1, w2)
         return False, v, x0, x1, x2, 0.0
-    inside, v, x0, x1, x2, x3 = closest_on_tetrahedron(w0, w1, w2, w3, flat2)
-    if faces_origin(w0, w1, w2, w3, flat2):
-        u, y0, y1, y2 = closest_on_triangle(w0, w1, w2)
-        if inside or norm2(u) < norm2(v):
-            v, x0, x1, x2, x3 = u, y0, y1, y2, 0.0
-        inside = False
-    return inside, v, x0, x1, x2, x3
+    return closest_on_tetrahedron(w0, w1, w2, w3)
 
 
 @kernel
@@ -72,7 +132,6 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
     touch = touch_distance(reals, a, b, t)
     touch2 = touch * touch
-    flat2 = (4.0 * UNIT_ROUNDOFF * part_size(reals, a, b)) ** 2
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     # The first direction at unit length; reflections keep it.
@@ -98,7 +157,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
             w2 = w
         else:
             w3 = w
-        inside, u, x0, x1, x2, x3 = closest_on_simplex(n + 1, w0, w1, w2, w3, flat2)
+        inside, u, x0, x1, x2, x3 = closest_on_simplex(n + 1, w0, w1, w2, w3)
         u2 = norm2(u)
         if inside or u2 <= touch2:
             return OVERLAPPING, v, i + 1

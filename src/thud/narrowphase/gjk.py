@@ -15,12 +15,12 @@ import math
 from thud._jit import device, kernel
 from thud.constants import (
     GJK_GAP,
+    GJK_FLOOR_CURVED,
     GJK_GAP_CURVED,
     GJK_ITERATIONS,
     GJK_ITERATIONS_CURVED,
     GJK_ROUNDOFF,
     TOUCH,
-    UNIT_ROUNDOFF,
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm2
@@ -65,7 +65,7 @@ def difference_support(verts, link_starts, links, part_a, part_b, r, t, v):
 
 
 @device
-def advance(n, w0, w1, w2, w3, flat2):
+def advance(n, w0, w1, w2, w3):
     """Closest point of the simplex w0 .. w(n-1), newest last: (inside, v, four weights)."""
     if n == 1:
         return False, w0, 1.0, 0.0, 0.0, 0.0
@@ -75,7 +75,7 @@ def advance(n, w0, w1, w2, w3, flat2):
     if n == 3:
         v, x0, x1, x2 = closest_on_triangle(w0, w1, w2)
         return False, v, x0, x1, x2, 0.0
-    return closest_on_tetrahedron(w0, w1, w2, w3, flat2)
+    return closest_on_tetrahedron(w0, w1, w2, w3)
 
 
 @device
@@ -106,7 +106,6 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
     limit = GJK_ITERATIONS if part_a[0] <= HULL and part_b[0] <= HULL else GJK_ITERATIONS_CURVED
     reach = radius + touch_distance(reals, a, b, t)
     reach2 = reach * reach
-    flat2 = (4.0 * UNIT_ROUNDOFF * part_size(reals, a, b)) ** 2
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     v = axis
@@ -129,7 +128,7 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
             w2 = w
         else:
             w3 = w
-        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3, flat2)
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
         v2 = norm2(v)
         if inside or v2 <= reach2:
             return OVERLAPPING, v
@@ -175,8 +174,9 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
     touch = touch_distance(reals, a, b, t)
     touch2 = touch * touch
     size = part_size(reals, a, b)
-    flat2 = (4.0 * UNIT_ROUNDOFF * size) ** 2
-    roundoff = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    if not polytopes:
+        floor += GJK_FLOOR_CURVED * size
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
@@ -191,7 +191,7 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
         lower = max(lower, vw / length)
         if lower > reach:
             return SEPARATED, v, pa, lower
-        if n > 0 and v2 - vw <= gap * v2 + roundoff * length:
+        if n > 0 and v2 - vw <= gap * v2 + floor * length:
             return SEPARATED, v, point, lower
         if n == 0:
             w0, a0 = w, pa
@@ -201,7 +201,7 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
             w2, a2 = w, pa
         else:
             w3, a3 = w, pa
-        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3, flat2)
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
         v2 = norm2(v)
         if inside:
             return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
@@ -239,5 +239,5 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
             n += 1
     # No progress left in this precision. Separated if the two bounds say so anyway.
     length = math.sqrt(norm2(v))
-    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length and lower > 0.0 else UNCONVERGED
+    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length + floor and lower > 0.0 else UNCONVERGED
     return status, v, point, lower

@@ -7,7 +7,11 @@ with weight 0 is not needed to express v and leaves the simplex.
 from __future__ import annotations
 
 from thud._jit import device
+from thud.constants import UNIT_ROUNDOFF
 from thud.math.vec3 import cross, dot, norm2, sub
+
+#: Relative error of a triple product, in units of the product of the three lengths.
+_VOLUME_NOISE = 16.0 * UNIT_ROUNDOFF
 
 
 @device
@@ -62,34 +66,40 @@ def closest_on_triangle(a, b, c):
 
 
 @device
-def faces_origin(p, q, r, opposite, flat2):
-    """Whether the origin lies on the other side of plane pqr than `opposite`, or the tetrahedron is flat."""
-    n = cross(sub(q, p), sub(r, p))
-    side = dot(n, sub(opposite, p))
-    return dot(n, p) * side >= 0.0 or side * side <= flat2 * norm2(n)
+def faces_origin(p, q, r, opposite):
+    """Whether the origin lies on the other side of plane pqr than `opposite`, or roundoff leaves it open.
+
+    Both signed volumes are sums of products of three lengths; below a few roundoffs of that product their sign means
+    nothing, as in a tetrahedron that is flat or has two vertices close together.
+    """
+    e, f, g = sub(q, p), sub(r, p), sub(opposite, p)
+    n = cross(e, f)
+    side, origin = dot(n, g), dot(n, p)
+    noise2 = _VOLUME_NOISE * _VOLUME_NOISE * norm2(e) * norm2(f)
+    return origin * side >= 0.0 or side * side <= noise2 * norm2(g) or origin * origin <= noise2 * norm2(p)
 
 
 @device
-def closest_on_tetrahedron(a, b, c, d, flat2):
+def closest_on_tetrahedron(a, b, c, d):
     """Closest point of tetrahedron abcd to the origin: (inside, v, weights of a, b, c, d).
 
     The three faces with the newest vertex d are enough: the origin is on the inner side of the face that was there
-    before. `flat2` is the square of a height below which the tetrahedron counts as flat and has no inside.
+    before.
     """
     best2, best = 1e308, (0.0, 0.0, 0.0)
     xa, xb, xc, xd = 0.0, 0.0, 0.0, 0.0
     inside = True
-    if faces_origin(a, b, d, c, flat2):
+    if faces_origin(a, b, d, c):
         v, y0, y1, y2 = closest_on_triangle(a, b, d)
         best2, best, xa, xb, xd = norm2(v), v, y0, y1, y2
         inside = False
-    if faces_origin(b, c, d, a, flat2):
+    if faces_origin(b, c, d, a):
         v, y0, y1, y2 = closest_on_triangle(b, c, d)
         d2 = norm2(v)
         inside = False
         if d2 < best2:
             best2, best, xa, xb, xc, xd = d2, v, 0.0, y0, y1, y2
-    if faces_origin(a, c, d, b, flat2):
+    if faces_origin(a, c, d, b):
         v, y0, y1, y2 = closest_on_triangle(a, c, d)
         d2 = norm2(v)
         inside = False

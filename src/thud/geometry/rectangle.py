@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from thud._jit import exact_device, exact_kernel
 from thud.geometry.predicates import orient2d, same_side
-from thud.geometry.segment_segment import segments_meet_2d
-from thud.geometry.triangle_triangle import point_in_triangle_2d
+from thud.geometry.segment_exact import segments_meet_2d
+from thud.geometry.triangle_exact import point_in_triangle_2d
 
 
 @exact_device
