@@ -12,7 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 
 _F64, _I64, _I32 = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_LANES = 8
+_LANES = 16
 
 
 def _splat(builder: Any, value: Any, vector: ir.VectorType) -> Any:

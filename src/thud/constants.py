@@ -111,3 +111,6 @@ V_CLIP_GAP = 1e-10
 #: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
 #: crosses a hull of V vertices in about 2 sqrt(V).
 V_CLIP_ITERATIONS = 512
+
+#: Error of a triple product in units of the product of its three lengths; below it Chung-Wang does not trust its sign.
+CHUNG_WANG_VOLUME = 16.0 * UNIT_ROUNDOFF

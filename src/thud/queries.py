@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
-from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.errors import UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
 from thud.constants import MANIFOLD_POINTS
 from thud.narrowphase import dispatch
@@ -14,14 +14,11 @@ from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.prepared import PreparedPair
 from thud.pose import PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayHits
-from thud.shapes.packed import NODE_COUNT, Packed, as_packed
+from thud.shapes.packed import Packed, as_packed
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
 
 _PAIR = np.array([[0, 1]], dtype=np.int64)
-
-#: Rows of one block of contacts, to bound the memory of the candidates (8 a row).
-_CONTACT_BLOCK = 32768
 
 
 def _pair_arguments(
@@ -121,48 +118,9 @@ def contacts(
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
     threads : how many to use; default all cores
     """
-    from thud.narrowphase.contacts import contact_rows
-
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     margin = as_positive(margin, "margin", zero=True)
-    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
-        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
-    counts, status = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.uint8)
-    compound = bool(packed.shape_ints[:, NODE_COUNT].any())
-    reals, ints = [], []
-    for first in range(0, count, _CONTACT_BLOCK):
-        size = min(_CONTACT_BLOCK, count - first)
-        block = slice(first, first + size)
-        part_a = rows_a if len(rows_a) == 1 else rows_a[block]
-        part_b = rows_b if len(rows_b) == 1 else rows_b[block]
-        arguments = (packed, _PAIR, part_a, part_b, 0, margin, int(max_points))
-        if compound:
-            # Any number of patches a row: count first, then fill.
-            offsets, empty = np.zeros(size, dtype=np.int64), (np.empty((0, 7)), np.empty((0, 3), dtype=np.int64))
-            run_rows(contact_rows, size, threads, *arguments, offsets, 0, counts[block], *empty, status[block])
-            offsets[1:] = np.cumsum(counts[block])[:-1]
-            total = int(counts[block].sum())
-        else:
-            offsets = np.arange(size, dtype=np.int64) * max_points
-            total = size * max_points
-        real, whole = np.empty((total, 7)), np.zeros((total, 3), dtype=np.int64)
-        run_rows(contact_rows, size, threads, *arguments, offsets, 1, counts[block], real, whole, status[block])
-        if not compound:
-            used = (np.arange(max_points) < counts[block, None]).ravel()
-            real, whole = real[used], whole[used]
-        whole[:, 0] += first
-        reals.append(real)
-        ints.append(whole)
-    real, whole = np.concatenate(reals), np.concatenate(ints)
-    return Contacts(
-        row=whole[:, 0].copy(),
-        point=real[:, :3].copy(),
-        normal=real[:, 3:6].copy(),
-        depth=real[:, 6].copy(),
-        feature=whole[:, 1].copy(),
-        patch=whole[:, 2].copy(),
-        status=status,
-    )
+    return dispatch.contacts(packed, _PAIR, rows_a, rows_b, False, count, margin=margin, max_points=max_points, threads=threads)
 
 
 def cast(

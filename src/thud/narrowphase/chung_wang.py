@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from thud._jit import device, kernel
-from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
+from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
@@ -37,38 +37,22 @@ from thud.narrowphase.simplex import closest_on_segment, closest_on_triangle
 from thud.narrowphase.support import load_part
 from thud.shapes.packed import PART_START
 
-VOLUME_NOISE = 16.0 * UNIT_ROUNDOFF
-
 
 @device
-def nearest_of(p, q, r):
-    """The shortest of three vectors."""
-    a, b, c = norm2(p), norm2(q), norm2(r)
-    if a <= b and a <= c:
-        return p
-    return q if b <= c else r
+def signed_volume(e, f, g):
+    """(e x f) . g, or 0 where roundoff leaves its sign open."""
+    yz, zy, zx, xz, xy, yx = e[1] * f[2], e[2] * f[1], e[2] * f[0], e[0] * f[2], e[0] * f[1], e[1] * f[0]
+    volume = (yz - zy) * g[0] + (zx - xz) * g[1] + (xy - yx) * g[2]
+    # The sum of all the products' magnitudes bounds the error, and is small where the factors are, component by component.
+    total = (abs(yz) + abs(zy)) * abs(g[0]) + (abs(zx) + abs(xz)) * abs(g[1]) + (abs(xy) + abs(yx)) * abs(g[2])
+    return volume if abs(volume) > CHUNG_WANG_VOLUME * total else 0.0
 
 
 @device
 def beyond(p, q, r, opposite):
-    """Whether the origin may lie on the other side of plane pqr than `opposite`: yes where roundoff leaves it open.
-
-    Few digits are lost in a triangle with two vertices close together, or one close to the origin: the normal is taken
-    between the two shorter sides, the heights over the nearest vertex.
-    """
-    pq, qr, rp = sub(q, p), sub(r, q), sub(p, r)
-    a, b, c = norm2(pq), norm2(qr), norm2(rp)
-    if a >= b and a >= c:
-        n, area2 = cross(qr, rp), b * c
-    elif b >= c:
-        n, area2 = cross(rp, pq), c * a
-    else:
-        n, area2 = cross(pq, qr), a * b
-    g = nearest_of(sub(opposite, p), sub(opposite, q), sub(opposite, r))
-    h = nearest_of(p, q, r)
-    side, origin = dot(n, g), dot(n, h)
-    noise2 = VOLUME_NOISE * VOLUME_NOISE * area2
-    return origin * side >= 0.0 or side * side <= noise2 * norm2(g) or origin * origin <= noise2 * norm2(h)
+    """Whether the origin may lie on the other side of plane pqr than `opposite`: yes where roundoff leaves it open."""
+    e, f = sub(q, p), sub(r, p)
+    return signed_volume(e, f, p) * signed_volume(e, f, sub(opposite, p)) >= 0.0
 
 
 @device

@@ -11,7 +11,7 @@ import math
 from thud._jit import device, kernel
 from thud.constants import SHALLOW, TOUCH
 from thud.math.pose import rotate, transpose, unrotate
-from thud.math.vec3 import norm
+from thud.math.vec3 import dot, norm, norm2
 from thud.narrowphase.box_box import depth_box_box, intersects_box_box
 from thud.narrowphase.capsule_capsule import contact_capsule_capsule
 from thud.narrowphase.epa import epa_depth
@@ -130,7 +130,7 @@ def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reac
     if found:
         if d > analytic_touch(reals, a, b, t):
             return SEPARATED, d, p, n
-        return OVERLAPPING, 0.0, common_point(p, n, d), zero
+        return OVERLAPPING, 0.0, common_point(ints, reals, a, b, r, t, p, n, d), zero
     ra = reals[a, RADIUS]
     radius = ra + reals[b, RADIUS]
     status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
@@ -139,7 +139,7 @@ def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reac
     length = norm(v)
     n = (-v[0] / length, -v[1] / length, -v[2] / length)
     d = max(lower, 0.0) - radius if lower > reach + radius else length - radius
-    if d > touch_distance(reals, a, b, t):
+    if lower - radius > touch_distance(reals, a, b, t) or status == UNCONVERGED:
         return status, d, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
     # Cores apart, rounded shapes overlapping: a point of both lies on the line between the cores.
     s = min(ra, length)
@@ -177,13 +177,40 @@ def analytic_touch(reals, a, b, t):
     return TOUCH * (finite_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
 
 
-@device
-def common_point(p, n, d):
+@kernel
+def common_point(ints, reals, a, b, r, t, p, n, d):
     """A point of both shapes, from the witness point p on A, normal n and signed distance d <= 0 of a closed form."""
+    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
     if d == -math.inf:
-        return p
-    # Midway between the two surfaces lies inside both, or within the touch distance of both.
-    return p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2]
+        return half_spaces_point(reals, a, b, r, t)
+    # From A's surface back along the normal, as far as B's surface or the core of a rounded shape, whichever is first:
+    # the middle of the overlap would leave a shape that is thinner than the depth.
+    if kind_a == HALF_SPACE:
+        s = d
+    elif kind_b == HALF_SPACE:
+        s = 0.0
+    elif kind_b <= CAPSULE:
+        s = min(d + reals[b, RADIUS], 0.0)
+    else:
+        s = max(d, -reals[a, RADIUS])
+    return p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2]
+
+
+@device
+def half_spaces_point(reals, a, b, r, t):
+    """A point of two half-spaces that do not face each other exactly."""
+    n = (reals[a, P0], reals[a, P1], reals[a, P2])
+    m = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
+    height_a, height_b = reals[a, P3], reals[b, P3] + dot(m, t)
+    # Where the normals agree, below both planes; otherwise on both: x = u (n + m) + v (n - m), n.x = a, m.x = b. The two
+    # vectors are orthogonal, and their squared lengths are twice 1 + n.m and 1 - n.m without cancellation.
+    if dot(n, m) > 0.0:
+        height_a = height_b = min(height_a, height_b)
+    e, f = (n[0] + m[0], n[1] + m[1], n[2] + m[2]), (n[0] - m[0], n[1] - m[1], n[2] - m[2])
+    u, v = (height_a + height_b) / norm2(e), 0.0
+    if height_a != height_b:
+        v = (height_a - height_b) / norm2(f)
+    return u * e[0] + v * f[0], u * e[1] + v * f[1], u * e[2] + v * f[2]
 
 
 @kernel

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
+from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_points, as_poses
 from thud.pose import PoseLike
-from thud.results import Distances, Status
+from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed, as_packed
 from thud.shapes.shape import BOX, HULL, KIND_NAMES, Shape
 
@@ -23,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _NO_AXES = np.empty((0, 3))
+
+#: Rows of one block of contacts, to bound the memory of the candidates (8 a row).
+_CONTACT_BLOCK = 32768
 
 METHODS_INTERSECTS = ("gjk", "chung_wang", "v_clip")
 METHODS_DISTANCE = ("gjk", "v_clip")
@@ -104,6 +108,62 @@ def distance(
     fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
     run_rows(rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), axes, max_distance, *fields)
     return out
+
+
+def contacts(
+    packed: Packed,
+    pairs: Ints,
+    rows_a: Floats,
+    rows_b: Floats,
+    by_shape: bool,
+    count: int,
+    *,
+    margin: float = 0.0,
+    max_points: int = MANIFOLD_POINTS,
+    threads: int | None = None,
+) -> Contacts:
+    """Contact points of `count` rows, in blocks that bound the memory of the candidates."""
+    from thud.narrowphase.contacts import contact_rows
+
+    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
+        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
+    counts, status = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.uint8)
+    compound = bool(packed.shape_ints[:, NODE_COUNT].any())
+    reals, ints = [], []
+    for first in range(0, count, _CONTACT_BLOCK):
+        size = min(_CONTACT_BLOCK, count - first)
+        block = slice(first, first + size)
+        table = pairs if len(pairs) == 1 else pairs[block]
+        part_a = rows_a if by_shape or len(rows_a) == 1 else rows_a[block]
+        part_b = rows_b if by_shape or len(rows_b) == 1 else rows_b[block]
+        arguments = (packed, table, part_a, part_b, int(by_shape), margin, int(max_points))
+        if compound:
+            # Any number of patches a row: count first, then fill.
+            offsets, empty = np.zeros(size, dtype=np.int64), (np.empty((0, 7)), np.empty((0, 3), dtype=np.int64))
+            run_rows(contact_rows, size, threads, *arguments, offsets, 0, counts[block], *empty, status[block])
+            offsets[1:] = np.cumsum(counts[block])[:-1]
+            total = int(counts[block].sum())
+        else:
+            offsets = np.arange(size, dtype=np.int64) * max_points
+            total = size * max_points
+        real, whole = np.empty((total, 7)), np.zeros((total, 3), dtype=np.int64)
+        run_rows(contact_rows, size, threads, *arguments, offsets, 1, counts[block], real, whole, status[block])
+        if not compound:
+            used = (np.arange(max_points) < counts[block, None]).ravel()
+            real, whole = real[used], whole[used]
+        whole[:, 0] += first
+        reals.append(real)
+        ints.append(whole)
+    real, whole = np.concatenate(reals), np.concatenate(ints)
+    return Contacts(
+        row=whole[:, 0].copy(),
+        point=real[:, :3].copy(),
+        normal=real[:, 3:6].copy(),
+        depth=real[:, 6].copy(),
+        feature=whole[:, 1].copy(),
+        patch=whole[:, 2].copy(),
+        status=status,
+    )
 
 
 def _empty_distances(count: int) -> Distances:

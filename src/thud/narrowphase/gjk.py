@@ -45,6 +45,16 @@ def touch_distance(reals, a, b, t):
 
 
 @device
+def stopping(reals, a, b, t, polytopes):
+    """When the bounds of the distance are close enough, relative to it and in metres, and after how many steps to give up."""
+    size = part_size(reals, a, b)
+    floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    if polytopes:
+        return GJK_GAP, floor, GJK_ITERATIONS
+    return GJK_GAP_CURVED, floor + GJK_FLOOR_CURVED * size, GJK_ITERATIONS_CURVED
+
+
+@device
 def center_axis(reals, a, b, r, t):
     """From B's centre to A's, in A's frame: GJK's first search direction. Never zero."""
     cb = rotate(r, (reals[b, CENTER], reals[b, CENTER + 1], reals[b, CENTER + 2]))
@@ -103,9 +113,9 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
     `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
     """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    limit = GJK_ITERATIONS if part_a[0] <= HULL and part_b[0] <= HULL else GJK_ITERATIONS_CURVED
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
     reach = radius + touch_distance(reals, a, b, t)
-    reach2 = reach * reach
+    reach2, floor2 = reach * reach, floor * floor
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     v = axis
@@ -117,8 +127,9 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
         # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
         if vw > 0.0 and vw * vw > reach2 * v2:
             return SEPARATED, v
-        # Upper and lower bound agree to roundoff, and the lower one is within reach.
-        if n > 0 and v2 - vw <= GJK_GAP * v2:
+        # Upper and lower bound agree as well as `gjk_distance` asks, and the lower one is within reach.
+        excess = v2 - vw - gap * v2
+        if n > 0 and (excess <= 0.0 or excess * excess <= floor2 * v2):
             return OVERLAPPING, v
         if n == 0:
             w0 = w
@@ -164,19 +175,13 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
 def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
     """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
 
-    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: v is
-    then 0 or below the touch distance.
+    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: no plane
+    shows them apart by more than the touch distance, and v is 0 or as short as can be told from it.
     """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
-    limit = GJK_ITERATIONS if polytopes else GJK_ITERATIONS_CURVED
-    gap = GJK_GAP if polytopes else GJK_GAP_CURVED
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
     touch = touch_distance(reals, a, b, t)
     touch2 = touch * touch
-    size = part_size(reals, a, b)
-    floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
-    if not polytopes:
-        floor += GJK_FLOOR_CURVED * size
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
@@ -192,7 +197,8 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
         if lower > reach:
             return SEPARATED, v, pa, lower
         if n > 0 and v2 - vw <= gap * v2 + floor * length:
-            return SEPARATED, v, point, lower
+            # Apart is what a plane proves; bounds that have met around zero mean touching.
+            return SEPARATED if lower > touch else OVERLAPPING, v, point, lower
         if n == 0:
             w0, a0 = w, pa
         elif n == 1:
@@ -239,5 +245,6 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
             n += 1
     # No progress left in this precision. Separated if the two bounds say so anyway.
     length = math.sqrt(norm2(v))
-    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length + floor and lower > 0.0 else UNCONVERGED
+    slack = 1e-10 * part_size(reals, a, b) + 1e-9 * length + floor
+    status = SEPARATED if length - lower <= slack and lower > touch else UNCONVERGED
     return status, v, point, lower

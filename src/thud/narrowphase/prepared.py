@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from thud.gates import as_positive
 from thud.narrowphase import dispatch
 from thud.narrowphase.distance import distance_one
 from thud.narrowphase.intersects import intersects_one
@@ -52,6 +53,7 @@ class PreparedPair:
 
     def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
         """Contact points; rows are all 0."""
-        from thud.queries import contacts
-
-        return contacts(self.a, self.b, pose_a, pose_b, margin=margin, threads=1)
+        rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
+        rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
+        margin = as_positive(margin, "margin", zero=True)
+        return dispatch.contacts(self._packed, _PAIR, rows_a, rows_b, False, 1, margin=margin, threads=1)

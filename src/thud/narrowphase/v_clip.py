@@ -12,11 +12,11 @@ Deviations from Mirtich's paper:
   clipping edges: the same decisions, with the distance at hand for the touch test.
 - A plane that a point lies on counts as violated where the move leads to a higher feature, and a feature is left for a
   lower one only well past the plane. So parallel faces and edges end in vertex-face, whose direction is a face normal,
-  exact at any gap. The two thresholds keep the walk from turning back; should it still come round to a state it has
-  been in, it goes on with plain signs, and a second time it gives up.
+  exact at any gap. The two thresholds keep the walk from turning back. Should it come round to a state it has been in
+  all the same, it tries to prove each state on the way; then it goes on with plain signs; then it gives up.
 - A vertex below a face is tested against all faces at once, not only where no edge leads up again.
-- Every SEPARATED is proved: no vertex of either polytope may lie beyond the two planes through the closest points. Every
-  OVERLAPPING has a common point. Where neither is reached the walk says UNCONVERGED and `v_clip_distance` asks GJK.
+- Every SEPARATED is proved: no vertex of either polytope lies beyond the two planes through the closest points. Every
+  OVERLAPPING has a common point. Where neither is reached GJK answers instead, and the result says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from thud._jit import device, kernel
 from thud.constants import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.geometry.segment import clamp01, closest_segment_parameters
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate
-from thud.math.vec3 import add, add_scaled, cross, dot, load3, neg, norm, norm2, scale, sub
+from thud.math.vec3 import add_scaled, cross, dot, load3, neg, norm, norm2, scale, sub
 from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
 from thud.narrowphase.gjk import (
     OVERLAPPING,
@@ -53,52 +53,27 @@ from thud.shapes.packed import (
 # A feature's code is 4 * id + kind, the id within its part. -1 means none.
 VERTEX, EDGE, FACE = 0, 1, 2
 
-# Outcomes of one step: go on to the features named; go on unless this is the end; the end; a common point.
+# Outcomes of one step: go on to the features named; the same, but this may be the end; the end; a common point.
 _MOVE, _MAYBE_APART, _APART, _MEET = 0, 1, 2, 3
 
 
 @device
-def vertex_code(i):
-    """Code of vertex i."""
-    return 4 * i + VERTEX
-
-
-@device
-def edge_code(i):
-    """Code of edge i."""
-    return 4 * i + EDGE
-
-
-@device
-def face_code(i):
-    """Code of face i."""
-    return 4 * i + FACE
-
-
-@device
 def load_body(ints, k):
-    """Where part k's (first vertex, links, first face, number of faces, first edge) lie in the packed arrays."""
-    return ints[k, VERTEX_START], ints[k, LINK_START], ints[k, FACE_START], ints[k, FACE_COUNT], ints[k, EDGE_START]
+    """Where part k's (vertices, links, faces, edges) start in the packed arrays, and the number of its faces."""
+    return ints[k, VERTEX_START], ints[k, LINK_START], ints[k, FACE_START], ints[k, EDGE_START], ints[k, FACE_COUNT]
 
 
 @device
-def corner(packed, body, i):
-    """Vertex i of a part, its own frame."""
-    k = body[0] + i
-    return packed.vertices[0, k], packed.vertices[1, k], packed.vertices[2, k]
+def corner(verts, i):
+    """Column i of the vertices."""
+    return verts[0, i], verts[1, i], verts[2, i]
 
 
 @device
-def edge_ends(packed, body, i):
+def edge_ends(verts, edges, body, i):
     """Tail and head of edge i, part's frame."""
-    k = body[4] + i
-    return corner(packed, body, packed.edges[k, 0]), corner(packed, body, packed.edges[k, 1])
-
-
-@device
-def signed_square(x):
-    """x |x|: orders like x, and compares with squared lengths."""
-    return x * abs(x)
+    k = body[3] + i
+    return corner(verts, body[0] + edges[k, 0]), corner(verts, body[0] + edges[k, 1])
 
 
 @device
@@ -108,162 +83,168 @@ def without(e, u):
 
 
 @device
-def edge_towards(packed, body, vertex, d, enter):
+def edge_towards(verts, link_starts, links, body, vertex, d, enter):
     """Edge of `vertex` whose vertex-edge plane the point vertex + d violates the most, or -1. Part's frame.
 
-    `enter`: signed square of the length by which the plane must be violated.
+    `enter`: the least violation that counts, a length times its magnitude.
     """
-    v = corner(packed, body, vertex)
+    v = corner(verts, body[0] + vertex)
     row = body[1] + vertex
     best, most = -1, enter
-    for k in range(packed.link_starts[row], packed.link_starts[row + 1]):
-        u = sub(corner(packed, body, packed.links[k, 0]), v)
-        value = signed_square(dot(d, u)) / norm2(u)
-        if value > most:
-            best, most = packed.links[k, 1], value
+    for k in range(link_starts[row], link_starts[row + 1]):
+        u = sub(corner(verts, body[0] + links[k, 0]), v)
+        along = dot(d, u)
+        violation = along * abs(along) / norm2(u)
+        if violation > most:
+            best, most = links[k, 1], violation
     return best
 
 
 @device
-def face_towards(packed, body, edge, u, d, enter):
-    """Face beside `edge` (direction u) whose face-edge plane the point e + d, e on the edge, violates, or -1. Part's frame.
+def face_towards(planes, edges, body, edge, u, d, enter):
+    """Face beside `edge` (direction u) whose face-edge plane is violated by e + d, e on the edge, or -1. Part's frame.
 
-    Where both do the one that the point is higher above. Below its plane, a face gets no benefit of the doubt.
+    Of two the one that the point is higher above. Below its plane a face gets no benefit of the doubt.
     """
-    k = body[4] + edge
+    k = body[3] + edge
     u2 = norm2(u)
     best, highest = -1, -math.inf
     for side in range(2):
-        face = packed.edges[k, 2 + side]
-        n = load3(packed.planes, body[2] + face, 0)
-        # n x u points from the edge into the left face, and away from the right one.
-        value = signed_square(dot(d, cross(n, u))) / u2
+        face = edges[k, 2 + side]
+        n = load3(planes, body[2] + face, 0)
+        # n x u points from the edge into the left face, away from the right one.
+        into = dot(d, cross(n, u))
         if side == 1:
-            value = -value
+            into = -into
         height = dot(n, d)
-        if value > (enter if height > 0.0 else abs(enter)) and height > highest:
+        if into * abs(into) > (enter if height > 0.0 else -enter) * u2 and height > highest:
             best, highest = face, height
     return best
 
 
 @device
-def step_vertex_vertex(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, touch):
-    """One step from two vertices. Returns (outcome, feature of X, of Y, X's point, X's point - Y's point), Y's frame."""
-    p = transform(r_xy, t_xy, corner(packed, body_x, x))
-    e = sub(p, corner(packed, body_y, y))
+def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch):
+    """One step. Returns (outcome, kind and id of X's next feature, of Y's, X's closest point, X's less Y's), Y's frame.
+
+    A step that has no closest points at hand returns a difference of 0.
+    """
+    verts, link_starts, links = packed.vertices, packed.link_starts, packed.links
+    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
+    e = sub(p, corner(verts, body_y[0] + y))
     if norm2(e) <= touch * touch:
-        return _MEET, vertex_code(x), vertex_code(y), p, e
-    edge = edge_towards(packed, body_y, y, e, enter)
+        return _MEET, VERTEX, x, VERTEX, y, p, e
+    edge = edge_towards(verts, link_starts, links, body_y, y, e, enter)
     if edge >= 0:
-        return _MOVE, vertex_code(x), edge_code(edge), p, e
-    edge = edge_towards(packed, body_x, x, rotate(r_yx, neg(e)), enter)
+        return _MOVE, VERTEX, x, EDGE, edge, p, e
+    edge = edge_towards(verts, link_starts, links, body_x, x, rotate(r_yx, neg(e)), enter)
     if edge >= 0:
-        return _MOVE, edge_code(edge), vertex_code(y), p, e
-    return _APART, vertex_code(x), vertex_code(y), p, e
+        return _MOVE, EDGE, edge, VERTEX, y, p, e
+    return _APART, VERTEX, x, VERTEX, y, p, e
 
 
 @device
-def step_vertex_edge(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch):
-    """One step from a vertex and an edge. Returns as `step_vertex_vertex`."""
-    p = transform(r_xy, t_xy, corner(packed, body_x, x))
-    tail, head = edge_ends(packed, body_y, y)
+def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch):
+    """One step. Returns as `step_vertex_vertex`."""
+    verts, edges = packed.vertices, packed.edges
+    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
+    tail, head = edge_ends(verts, edges, body_y, y)
     u = sub(head, tail)
     u2 = norm2(u)
     along = dot(sub(p, tail), u)
     e = sub(p, add_scaled(tail, u, clamp01(along / u2)))
     if norm2(e) <= touch * touch:
-        return _MEET, vertex_code(x), edge_code(y), p, e
+        return _MEET, VERTEX, x, EDGE, y, p, e
     # Past an end of the edge.
-    if along < 0.0 and along * along > leave * u2:
-        return _MOVE, vertex_code(x), vertex_code(packed.edges[body_y[4] + y, 0]), p, e
     past = along - u2
+    if along < 0.0 and along * along > leave * u2:
+        return _MOVE, VERTEX, x, VERTEX, edges[body_y[3] + y, 0], p, e
     if past > 0.0 and past * past > leave * u2:
-        return _MOVE, vertex_code(x), vertex_code(packed.edges[body_y[4] + y, 1]), p, e
-    if 0.0 < along < u2:
+        return _MOVE, VERTEX, x, VERTEX, edges[body_y[3] + y, 1], p, e
+    if along > 0.0 and past < 0.0:
         e = without(e, u)
-    face = face_towards(packed, body_y, y, u, e, enter)
+    face = face_towards(packed.planes, edges, body_y, y, u, e, enter)
     if face >= 0:
-        return _MOVE, vertex_code(x), face_code(face), p, e
-    edge = edge_towards(packed, body_x, x, rotate(r_yx, neg(e)), enter)
+        return _MOVE, VERTEX, x, FACE, face, p, e
+    edge = edge_towards(verts, packed.link_starts, packed.links, body_x, x, rotate(r_yx, neg(e)), enter)
     if edge >= 0:
-        return _MOVE, edge_code(edge), edge_code(y), p, e
-    return _APART, vertex_code(x), edge_code(y), p, e
+        return _MOVE, EDGE, edge, EDGE, y, p, e
+    return _APART, VERTEX, x, EDGE, y, p, e
 
 
 @device
-def step_vertex_face(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch):
-    """One step from a vertex and a face. Returns as `step_vertex_vertex`."""
-    p = transform(r_xy, t_xy, corner(packed, body_x, x))
+def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
+    """One step. Returns as `step_vertex_vertex`."""
+    verts, planes, loops = packed.vertices, packed.planes, packed.loops
+    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
     plane = body_y[2] + y
-    n = load3(packed.planes, plane, 0)
+    n = load3(planes, plane, 0)
     first, last = packed.loop_starts[plane], packed.loop_starts[plane + 1]
     # Beside the face: to the nearest of the edges it lies beyond.
     best, nearest = -1, math.inf
-    tail = corner(packed, body_y, packed.loops[last - 1, 0])
+    tail, edge = corner(verts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
     for k in range(first, last):
-        head = corner(packed, body_y, packed.loops[k, 0])
-        u = sub(head, tail)
+        head = corner(verts, body_y[0] + loops[k, 0])
+        u, d = sub(head, tail), sub(p, tail)
         u2 = norm2(u)
-        d = sub(p, tail)
-        if signed_square(dot(d, cross(u, n))) > leave * u2:
+        out = dot(d, cross(u, n))
+        if out > 0.0 and out * out > leave * u2:
             gap2 = norm2(add_scaled(d, u, -clamp01(dot(d, u) / u2)))
             if gap2 < nearest:
-                best, nearest = packed.loops[k - 1 if k > first else last - 1, 1], gap2
-        tail = head
+                best, nearest = edge, gap2
+        tail, edge = head, loops[k, 1]
     height = dot(n, sub(p, tail))
-    e = scale(n, height)
-    zero = (0.0, 0.0, 0.0)
+    e, zero = scale(n, height), (0.0, 0.0, 0.0)
     if best >= 0:
-        return _MOVE, vertex_code(x), edge_code(best), p, zero
+        return _MOVE, VERTEX, x, EDGE, best, p, zero
     if height <= 0.0:
         # Below the face: inside the polytope, or in a local minimum, left for the face it is highest above.
-        best, highest = 0, -math.inf
-        for k in range(body_y[2], body_y[2] + body_y[3]):
-            h = dot(load3(packed.planes, k, 0), p) - packed.planes[k, 3]
+        highest = -math.inf
+        for k in range(body_y[2], body_y[2] + body_y[4]):
+            h = dot(load3(planes, k, 0), p) - planes[k, 3]
             if h > highest:
                 best, highest = k - body_y[2], h
         if highest <= 0.0:
-            return _MEET, vertex_code(x), face_code(y), p, zero
+            return _MEET, VERTEX, x, FACE, y, p, zero
         if best != y:
-            return _MOVE, vertex_code(x), face_code(best), p, zero
+            return _MOVE, VERTEX, x, FACE, best, p, zero
     if abs(height) <= touch:
-        return _MEET, vertex_code(x), face_code(y), p, e
-    # An edge of X that leads down to the face.
+        return _MEET, VERTEX, x, FACE, y, p, e
+    # The edge of X that leads down to the plane the most.
     down = rotate(r_yx, neg(n))
-    v = corner(packed, body_x, x)
+    v = corner(verts, body_x[0] + x)
     row = body_x[1] + x
     best, most = -1, math.sqrt(leave)
     for k in range(packed.link_starts[row], packed.link_starts[row + 1]):
-        descent = dot(down, sub(corner(packed, body_x, packed.links[k, 0]), v))
+        descent = dot(down, sub(corner(verts, body_x[0] + packed.links[k, 0]), v))
         if descent > most:
             best, most = packed.links[k, 1], descent
     if best >= 0:
-        return _MOVE, edge_code(best), face_code(y), p, e
-    return _APART, vertex_code(x), face_code(y), p, e
+        return _MOVE, EDGE, best, FACE, y, p, e
+    return _APART, VERTEX, x, FACE, y, p, e
 
 
 @device
-def step_edge_edge(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch, size):
-    """One step from two edges. Returns as `step_vertex_vertex`."""
-    x0, x1 = edge_ends(packed, body_x, x)
-    y0, y1 = edge_ends(packed, body_y, y)
-    u_own = sub(x1, x0)
-    p0 = transform(r_xy, t_xy, x0)
-    u, w = rotate(r_xy, u_own), sub(y1, y0)
+def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch, size):
+    """One step. Returns as `step_vertex_vertex`."""
+    verts, edges, planes = packed.vertices, packed.edges, packed.planes
+    x0, x1 = edge_ends(verts, edges, body_x, x)
+    y0, y1 = edge_ends(verts, edges, body_y, y)
+    u_x = sub(x1, x0)
+    p0, u, w = transform(pose_xy[0], pose_xy[1], x0), rotate(pose_xy[0], u_x), sub(y1, y0)
     d = sub(p0, y0)
     gap2, s, t = closest_segment_parameters(d, u, w)
     p = add_scaled(p0, u, s)
     e = add_scaled(add_scaled(d, u, s), w, -t)
     if gap2 <= touch * touch:
-        return _MEET, edge_code(x), edge_code(y), p, e
+        return _MEET, EDGE, x, EDGE, y, p, e
     # Past an end of one of the edges.
-    past_x = dot(e, u)
-    if (s == 0.0 or s == 1.0) and past_x * past_x > leave * norm2(u):
-        return _MOVE, vertex_code(packed.edges[body_x[4] + x, 0 if s == 0.0 else 1]), edge_code(y), p, e
-    past_y = dot(e, w)
-    if (t == 0.0 or t == 1.0) and past_y * past_y > leave * norm2(w):
-        return _MOVE, edge_code(x), vertex_code(packed.edges[body_y[4] + y, 0 if t == 0.0 else 1]), p, e
-    # Between the ends the direction is that of the cross product, which is exact at any gap unless the edges are parallel.
+    past = dot(e, u)
+    if (s == 0.0 or s == 1.0) and past * past > leave * norm2(u):
+        return _MOVE, VERTEX, edges[body_x[3] + x, 0 if s == 0.0 else 1], EDGE, y, p, e
+    past = dot(e, w)
+    if (t == 0.0 or t == 1.0) and past * past > leave * norm2(w):
+        return _MOVE, EDGE, x, VERTEX, edges[body_y[3] + y, 0 if t == 0.0 else 1], p, e
+    # Between the ends the cross product has the direction, exact at any gap; unless the edges are more parallel than close.
     if 0.0 < s < 1.0 and 0.0 < t < 1.0:
         c = cross(u, w)
         c2 = norm2(c)
@@ -273,76 +254,68 @@ def step_edge_edge(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave,
         e = without(e, w)
     if 0.0 < s < 1.0:
         e = without(e, u)
-    face = face_towards(packed, body_y, y, w, e, enter)
+    face = face_towards(planes, edges, body_y, y, w, e, enter)
     if face >= 0:
-        return _MOVE, edge_code(x), face_code(face), p, e
-    face = face_towards(packed, body_x, x, u_own, rotate(r_yx, neg(e)), enter)
+        return _MOVE, EDGE, x, FACE, face, p, e
+    face = face_towards(planes, edges, body_x, x, u_x, rotate(r_yx, neg(e)), enter)
     if face >= 0:
-        return _MOVE, face_code(face), edge_code(y), p, e
-    return _APART, edge_code(x), edge_code(y), p, e
+        return _MOVE, FACE, face, EDGE, y, p, e
+    return _APART, EDGE, x, EDGE, y, p, e
 
 
 @device
-def step_edge_face(packed, body_x, body_y, x, y, r_xy, t_xy, leave, touch):
-    """One step from an edge and a face: never the last one unless they meet. Returns as `step_vertex_vertex`."""
-    x0, x1 = edge_ends(packed, body_x, x)
-    p0 = transform(r_xy, t_xy, x0)
-    u = rotate(r_xy, sub(x1, x0))
+def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
+    """One step. Returns as `step_vertex_vertex`. Ends here only if the two meet, or are parallel with no vertex between."""
+    verts, edges, loops = packed.vertices, packed.edges, packed.loops
+    x0, x1 = edge_ends(verts, edges, body_x, x)
+    p0, u = transform(pose_xy[0], pose_xy[1], x0), rotate(pose_xy[0], sub(x1, x0))
     plane = body_y[2] + y
     n = load3(packed.planes, plane, 0)
     first, last = packed.loop_starts[plane], packed.loop_starts[plane + 1]
-    margin = math.sqrt(leave)
+    margin, zero = math.sqrt(leave), (0.0, 0.0, 0.0)
     # Clip the edge to the prism over the face: [low, high], and the sides that cut there.
-    low, high, low_side, high_side, excluded = 0.0, 1.0, -1, -1, False
-    tail = corner(packed, body_y, packed.loops[last - 1, 0])
+    low, high, low_side, high_side = 0.0, 1.0, -1, -1
+    tail, edge = corner(verts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
     for k in range(first, last):
-        head = corner(packed, body_y, packed.loops[k, 0])
-        side = packed.loops[k - 1 if k > first else last - 1, 1]
+        head = corner(verts, body_y[0] + loops[k, 0])
         w = sub(head, tail)
         out = cross(w, n)
-        start = dot(sub(p0, tail), out) - margin * norm(w)
-        rise = dot(u, out)
-        end = start + rise
-        if start > 0.0 and end > 0.0:
-            excluded = True
+        start, rise = dot(sub(p0, tail), out) - margin * norm(w), dot(u, out)
+        if start > 0.0 and start + rise > 0.0:
+            low = math.inf
         elif start > 0.0:
-            cut = -start / rise
-            if cut > low:
-                low, low_side = cut, side
-        elif end > 0.0:
-            cut = -start / rise
-            if cut < high:
-                high, high_side = cut, side
-        tail = head
-    h0 = dot(n, sub(p0, tail))
-    slope = dot(n, u)
-    if excluded or low > high:
-        # Outside the prism the closest point of the face is on one of its edges.
+            if -start > low * rise:
+                low, low_side = -start / rise, edge
+        elif start + rise > 0.0:
+            if -start < high * rise:
+                high, high_side = -start / rise, edge
+        tail, edge = head, loops[k, 1]
+    if low > high:
+        # Outside the prism: the closest point of the face is on one of its edges.
         best, nearest = -1, math.inf
-        tail = corner(packed, body_y, packed.loops[last - 1, 0])
         for k in range(first, last):
-            head = corner(packed, body_y, packed.loops[k, 0])
+            head = corner(verts, body_y[0] + loops[k, 0])
             gap2, _s, _t = closest_segment_parameters(sub(p0, tail), u, sub(head, tail))
             if gap2 < nearest:
-                best, nearest = packed.loops[k - 1 if k > first else last - 1, 1], gap2
-            tail = head
-        return _MOVE, edge_code(x), edge_code(best), p0, (0.0, 0.0, 0.0)
+                best, nearest = edge, gap2
+            tail, edge = head, loops[k, 1]
+        return _MOVE, EDGE, x, EDGE, best, p0, zero
+    h0, slope = dot(n, sub(p0, tail)), dot(n, u)
     h_low, h_high = h0 + low * slope, h0 + high * slope
     if h_low * h_high <= 0.0:
         # The edge goes through the face.
         at = clamp01(-h0 / slope) if slope != 0.0 else low
-        return _MEET, edge_code(x), face_code(y), add_scaled(p0, u, at), (0.0, 0.0, 0.0)
+        return _MEET, EDGE, x, FACE, y, add_scaled(p0, u, at), zero
     # To the end that is nearer to the plane; of two alike to a vertex rather than a side.
     parallel = abs(slope) <= margin
     to_low = low_side < 0 if parallel else (slope > 0.0) == (h_low > 0.0)
     at, h, side = (low, h_low, low_side) if to_low else (high, h_high, high_side)
-    p = add_scaled(p0, u, at)
-    e = scale(n, h)
+    p, e = add_scaled(p0, u, at), scale(n, h)
     if abs(h) <= touch:
-        return _MEET, edge_code(x), face_code(y), p, e
+        return _MEET, EDGE, x, FACE, y, p, e
     if side >= 0:
-        return _MAYBE_APART if parallel else _MOVE, edge_code(x), edge_code(side), p, e
-    return _MOVE, vertex_code(packed.edges[body_x[4] + x, 0 if to_low else 1]), face_code(y), p, e
+        return _MAYBE_APART if parallel else _MOVE, EDGE, x, EDGE, side, p, e
+    return _MOVE, VERTEX, edges[body_x[3] + x, 0 if to_low else 1], FACE, y, p, e
 
 
 @device
@@ -359,98 +332,74 @@ def valid_feature(ints, k, code):
 
 
 @device
-def vertex_of(packed, body, code):
+def vertex_of(edges, loop_starts, loops, body, code):
     """A vertex of a feature."""
     kind, i = code & 3, code >> 2
     if kind == VERTEX:
         return i
     if kind == EDGE:
-        return packed.edges[body[4] + i, 0]
-    return packed.loops[packed.loop_starts[body[2] + i], 0]
-
-
-@device
-def lower_bound(packed, body_a, body_b, r, t, feature_a, feature_b, v):
-    """Distance of the two planes orthogonal to v that touch A and B: a lower bound. Climbs from the two features."""
-    down_a, up_b = neg(v), unrotate(r, v)
-    i = climb(
-        packed.vertices,
-        packed.link_starts,
-        packed.links,
-        body_a[0],
-        body_a[1],
-        body_a[0] + vertex_of(packed, body_a, feature_a),
-        down_a,
-    )
-    j = climb(
-        packed.vertices, packed.link_starts, packed.links, body_b[0], body_b[1], body_b[0] + vertex_of(packed, body_b, feature_b), up_b
-    )
-    pa = (packed.vertices[0, i], packed.vertices[1, i], packed.vertices[2, i])
-    pb = transform(r, t, (packed.vertices[0, j], packed.vertices[1, j], packed.vertices[2, j]))
-    return dot(v, sub(pa, pb)) / norm(v)
+        return edges[body[3] + i, 0]
+    return loops[loop_starts[body[2] + i], 0]
 
 
 @kernel
-def v_clip_walk(packed, a, b, r, t, feature_a, feature_b):
-    """Closest features of polytopes a and b (boxes, hulls), from the given ones (-1: vertices that face each other).
+def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
+    """Distance of polytopes a and b (boxes, hulls) by a walk from the given features (-1: vertices that face each other).
 
-    (r, t) is the pose of B in A's frame. Returns (status, v, point of A, feature of A, of B, steps): v, from B's closest
-    point to A's, and the point in A's frame. OVERLAPPING includes touching; v is then 0 or below the touch distance and the
-    point belongs to both. UNCONVERGED: the walk went round in circles, or its end could not be proved.
+    (r, t) is the pose of B in A's frame. Returns (status, v, point of A, feature of A, of B, steps, fell back): v leads from
+    B's closest point to A's, |v| is the distance; all in A's frame. OVERLAPPING includes touching: v is then 0 or below the
+    touch distance, and the point belongs to both. After a fallback to GJK the features are -1.
     """
     ints, reals = packed.part_ints, packed.part_reals
+    verts, link_starts, links = packed.vertices, packed.link_starts, packed.links
     body_a, body_b = load_body(ints, a), load_body(ints, b)
     touch = touch_distance(reals, a, b, t)
     size = part_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2])
-    r_ab = transpose(r)
-    t_ab = neg(unrotate(r, t))
+    axis = center_axis(reals, a, b, r, t)
     if not (valid_feature(ints, a, feature_a) and valid_feature(ints, b, feature_b)):
-        axis = center_axis(reals, a, b, r, t)
         _kind, start, stop, row, _p0, _p1, _p2 = load_part(ints, reals, a)
-        i = hull_support(packed.vertices, packed.link_starts, packed.links, start, stop, row, neg(axis))
-        feature_a = vertex_code(i - start)
+        feature_a = 4 * (hull_support(verts, link_starts, links, start, stop, row, neg(axis)) - start) + VERTEX
         _kind, start, stop, row, _p0, _p1, _p2 = load_part(ints, reals, b)
-        i = hull_support(packed.vertices, packed.link_starts, packed.links, start, stop, row, unrotate(r, axis))
-        feature_b = vertex_code(i - start)
+        feature_b = 4 * (hull_support(verts, link_starts, links, start, stop, row, unrotate(r, axis)) - start) + VERTEX
     if feature_a & 3 == FACE and feature_b & 3 == FACE:
-        feature_b = vertex_code(vertex_of(packed, body_b, feature_b))
-    zero = (0.0, 0.0, 0.0)
-    enter = -((V_CLIP_TIE * size) ** 2)
-    leave = (V_CLIP_LEAVE * size) ** 2
-    # Brent's test for a cycle: keep the state at steps 1, 2, 4, 8, ...
-    mark_a, mark_b, mark_step = -1, -1, 1
-    since, rounds = 0, 0
-    for i in range(V_CLIP_ITERATIONS):
+        feature_b = 4 * vertex_of(packed.edges, packed.loop_starts, packed.loops, body_b, feature_b) + VERTEX
+    pose_ba = (r, t)
+    pose_ab = (transpose(r), neg(unrotate(r, t)))
+    enter, leave = -((V_CLIP_TIE * size) ** 2), (V_CLIP_LEAVE * size) ** 2
+    v, point = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    # Brent's test for a cycle: a state kept at steps 1, 2, 4, 8, ...
+    mark_a, mark_b, mark_after, since, rounds = -1, -1, 1, 0, 0
+    status, steps = UNCONVERGED, 0
+    while steps < V_CLIP_ITERATIONS:
         if feature_a == mark_a and feature_b == mark_b:
             rounds += 1
             if rounds == 2:
                 enter, leave = 0.0, 0.0
             elif rounds == 3:
-                return UNCONVERGED, zero, zero, feature_a, feature_b, i
-            mark_a, mark_b, mark_step, since = feature_a, feature_b, 2, 0
-        if since == mark_step:
-            mark_a, mark_b = feature_a, feature_b
-            mark_step, since = 2 * mark_step, 0
+                break
+        if since == mark_after or (feature_a == mark_a and feature_b == mark_b):
+            mark_a, mark_b, mark_after, since = feature_a, feature_b, 2 * mark_after, 0
         since += 1
+        steps += 1
         # The lower feature is X, the higher Y.
         swapped = feature_a & 3 > feature_b & 3
         if swapped:
-            body_x, body_y, fx, fy = body_b, body_a, feature_b, feature_a
-            r_xy, t_xy, r_yx = r, t, r_ab
+            body_x, body_y, fx, fy, pose_xy, r_yx = body_b, body_a, feature_b, feature_a, pose_ba, pose_ab[0]
         else:
-            body_x, body_y, fx, fy = body_a, body_b, feature_a, feature_b
-            r_xy, t_xy, r_yx = r_ab, t_ab, r
+            body_x, body_y, fx, fy, pose_xy, r_yx = body_a, body_b, feature_a, feature_b, pose_ab, pose_ba[0]
         x, y, kind_x, kind_y = fx >> 2, fy >> 2, fx & 3, fy & 3
         if kind_y == VERTEX:
-            outcome, fx, fy, p, e = step_vertex_vertex(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, touch)
+            step = step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch)
         elif kind_y == EDGE and kind_x == VERTEX:
-            outcome, fx, fy, p, e = step_vertex_edge(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch)
+            step = step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch)
         elif kind_y == EDGE:
-            outcome, fx, fy, p, e = step_edge_edge(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch, size)
+            step = step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch, size)
         elif kind_x == VERTEX:
-            outcome, fx, fy, p, e = step_vertex_face(packed, body_x, body_y, x, y, r_xy, t_xy, r_yx, enter, leave, touch)
+            step = step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch)
         else:
-            outcome, fx, fy, p, e = step_edge_face(packed, body_x, body_y, x, y, r_xy, t_xy, leave, touch)
+            step = step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch)
+        outcome, kind_x, x, kind_y, y, p, e = step
+        fx, fy = 4 * x + kind_x, 4 * y + kind_y
         if swapped:
             feature_a, feature_b = fy, fx
         else:
@@ -463,38 +412,26 @@ def v_clip_walk(packed, a, b, r, t, feature_a, feature_b):
         else:
             v, point = rotate(r, e), transform(r, t, p)
         if outcome == _MEET:
-            return OVERLAPPING, v, point, feature_a, feature_b, i + 1
+            status = OVERLAPPING
+            break
+        # The proof: A and B lie beyond the two planes orthogonal to v, `lower` apart. Climbed to from the features, so that
+        # a true end costs one look at the neighbours. The rounding of v tilts the planes by touch / |v|.
+        i, j = vertex_of(packed.edges, packed.loop_starts, packed.loops, body_a, feature_a), vertex_of(
+            packed.edges, packed.loop_starts, packed.loops, body_b, feature_b
+        )
+        i = climb(verts, link_starts, links, body_a[0], body_a[1], body_a[0] + i, neg(v))
+        j = climb(verts, link_starts, links, body_b[0], body_b[1], body_b[0] + j, unrotate(r, v))
         length = norm(v)
-        lower = lower_bound(packed, body_a, body_b, r, t, feature_a, feature_b, v)
+        lower = dot(v, sub(corner(verts, i), transform(r, t, corner(verts, j)))) / length
         slack = min(touch * (1.0 + size / length), V_CLIP_GAP * size) if outcome == _APART else touch
-        proved = lower > 0.0 and length - lower <= slack
-        if proved or outcome == _APART:
-            return SEPARATED if proved else UNCONVERGED, v, point, feature_a, feature_b, i + 1
-    return UNCONVERGED, zero, zero, feature_a, feature_b, V_CLIP_ITERATIONS
-
-
-@kernel
-def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
-    """`v_clip_walk`, with GJK where the walk does not end. Returns (status, v, point of A, features of A, of B, steps, fell back).
-
-    After a fallback the features are -1, and in overlap the point is one of A alone.
-    """
-    status, v, point, fa, fb, steps = v_clip_walk(packed, a, b, r, t, feature_a, feature_b)
+        if lower > 0.0 and length - lower <= slack:
+            status = SEPARATED
+            break
+        if outcome == _APART:
+            break
     if status != UNCONVERGED:
-        return status, v, point, fa, fb, steps, False
-    status, v, point, _lower = gjk_distance(
-        packed.part_ints,
-        packed.part_reals,
-        packed.vertices,
-        packed.link_starts,
-        packed.links,
-        a,
-        b,
-        r,
-        t,
-        center_axis(packed.part_reals, a, b, r, t),
-        math.inf,
-    )
+        return status, v, point, feature_a, feature_b, steps, False
+    status, v, point, _lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, math.inf)
     return status, v, point, -1, -1, steps, True
 
 
@@ -536,7 +473,7 @@ def v_clip_rows(
             distance = norm(v)
             if distance > 0.0:
                 normal = scale(rotate(rotation_a, v), -1.0 / distance)
-        point_a = add(rotate(rotation_a, point), translation_a)
+        point_a = transform(rotation_a, translation_a, point)
         status_out[i], distance_out[i] = status, distance
         feature_inout[i, 0], feature_inout[i, 1] = fa, fb
         for k in range(3):

@@ -124,7 +124,7 @@ class _HullPool:
         if id(hull) in self.rows:
             return self.rows[id(hull)]
         n, count = len(hull.vertices), self.counts
-        padding = -n % 8
+        padding = -n % 16
         columns = np.concatenate([hull.vertices, np.repeat(hull.vertices[:1], padding, axis=0)]).T
         row = [
             count["vertices"],
