@@ -43,7 +43,40 @@ _NAMES = {
 
 _MODULES = {"errors", "geometry", "narrowphase", "shapes", "continuous"}
 
-__all__ = [*_NAMES, *sorted(_MODULES)]  # noqa: PLE0604
+__all__ = [
+    "Box",
+    "Capsule",
+    "CastStatus",
+    "ClosestPoints",
+    "Compound",
+    "Cone",
+    "Contacts",
+    "ConvexHull",
+    "Cylinder",
+    "Distances",
+    "Ellipsoid",
+    "HalfSpace",
+    "Impacts",
+    "Pose",
+    "RayHits",
+    "Sphere",
+    "Status",
+    "ThudError",
+    "cast",
+    "closest_point",
+    "contacts",
+    "contains",
+    "continuous",
+    "distance",
+    "errors",
+    "geometry",
+    "intersects",
+    "narrowphase",
+    "prepare",
+    "raycast",
+    "shapes",
+    "warmup",
+]
 
 if TYPE_CHECKING:
     from thud import continuous, errors, geometry, narrowphase, shapes

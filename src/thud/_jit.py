@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import os
 import sys
 import tempfile
@@ -28,6 +29,9 @@ import numba
 from numba import types
 from numba.core import event
 
+#: Numba's settings; untyped, since they are made from the environment.
+_config: Any = numba.config
+
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 #: Folders whose files hold no kernel; an edit there leaves the compiled kernels valid.
@@ -36,19 +40,17 @@ _NOT_KERNELS = {"cli", "viewer", "report", "io", "cluster"}
 #: Entry kernels by qualified name, in order of definition: (dispatcher, signature text).
 REGISTRY: dict[str, tuple[Any, str]] = {}
 
-#: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...).
-_SIGNATURE_NAMES: dict[str, Any] = {}
-
-
-def define_type(name: str, numba_type: Any) -> None:
-    """Let signatures say `name` for a compound Numba type, such as the named tuple of packed shapes."""
-    _SIGNATURE_NAMES[name] = numba_type
+#: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...), and the modules whose NUMBA_TYPE they mean.
+_TYPE_MODULES = {"packed": "thud.narrowphase.packed_type"}
 
 
 def resolve_signature(text: str) -> tuple[Any, ...]:
     """Numba types of a signature text."""
     namespace = {key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1")}
-    return tuple(eval(f"({text},)", {"__builtins__": {}}, namespace | _SIGNATURE_NAMES))
+    for name, module in _TYPE_MODULES.items():
+        if name in text:
+            namespace[name] = importlib.import_module(module).NUMBA_TYPE
+    return tuple(eval(f"({text},)", {"__builtins__": {}}, namespace))
 
 
 def source_key() -> str:
@@ -57,7 +59,7 @@ def source_key() -> str:
     Numba's own cache looks only at the file of the kernel itself, so it would serve a stale binary after an edit of a
     device in another file, and an unchecked one under NUMBA_BOUNDSCHECK=1.
     """
-    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
+    digest = hashlib.sha256(f"{numba.__version__} {_config.BOUNDSCHECK}".encode())
     package = Path(__file__).parent
     for path in sorted(package.rglob("*.py")):
         relative = path.relative_to(package)
@@ -88,12 +90,12 @@ _CACHE_DIRECTORY = str(cache_directory())
 @contextlib.contextmanager
 def _numba_cache() -> Iterator[None]:
     """Point Numba's cache at our folder while one function is decorated; other packages keep theirs."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_DIRECTORY
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = _CACHE_DIRECTORY
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 def _compile_later(function: Callable[..., Any], signature: str | None, **options: Any) -> Any:

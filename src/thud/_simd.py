@@ -73,7 +73,12 @@ def support_index(typing: Any, vertices: Any, start: Any, stop: Any, dx: Any, dy
         next_best = builder.select(better, values, best)
         next_where = builder.select(better, next_here, where)
         builder.branch(test)
-        for phi, before, again in ((i, start, next_i), (best, first, next_best), (where, lanes, next_where), (here, lanes, next_here)):
+        for phi, before, again in (
+            (i, start, next_i),
+            (best, first, next_best),
+            (where, lanes, next_where),
+            (here, lanes, next_here),
+        ):
             phi.add_incoming(before, entry)
             phi.add_incoming(again, body)
 

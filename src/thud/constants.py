@@ -20,10 +20,6 @@ ROTATION_TOLERANCE = 1e-6
 #: of them. Relative to lengths, dimensionless: 64 units of roundoff.
 TOUCH = 64.0 * UNIT_ROUNDOFF
 
-#: Cores closer than SHALLOW * size whose rounded shapes overlap get their normal from the depth search: GJK's own
-#: direction is the small difference of large numbers there (1e-16 / 1e-7 = 1e-9 radians off).
-SHALLOW = 1e-7
-
 #: GJK stops when the squared upper bound |v|^2 and the lower bound v.w of the distance agree to this fraction.
 #: 1e-12 in the square keeps the distance right to 1e-12; the support scan itself is exact to 1e-16.
 GJK_GAP = 1e-12
@@ -38,6 +34,10 @@ GJK_FLOOR_CURVED = 1e-8
 
 #: Roundoff of v.w in units of |v| * size: gaps below this cannot be measured, so GJK accepts them.
 GJK_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
+
+#: Most steps of one GJK search that do not shorten v measurably (a count). Where one vertex of the simplex is far away, a
+#: step may turn v without shortening it, and only the next one gains.
+GJK_STALLS = 4
 
 #: GJK's iteration limits. Polytopes of 30-60 vertices take 4 to 8; curved needles up to a few dozen. Past the limit
 #: the status is UNCONVERGED, never SEPARATED.
@@ -94,9 +94,11 @@ CAST_ITERATIONS = 256
 #: that end apart do so within 4; a search in overlap gains nothing from more.
 CHUNG_WANG_REFLECTIONS = 16
 
-#: Most simplex steps of one Chung-Wang search that do not shorten the closest point measurably (a count). Near contact its
-#: direction still turns towards the separating axis when its length has no digits left to lose.
-CHUNG_WANG_STALLS = 4
+#: Most steps of a Chung-Wang search (a count) that bring its simplex no closer: two for each new face of a tetrahedron.
+CHUNG_WANG_STALLS = 6
+
+#: Error of a triple product in units of the sum of its six terms' magnitudes; below it Chung-Wang does not trust its sign.
+CHUNG_WANG_VOLUME = 16.0 * UNIT_ROUNDOFF
 
 #: V-Clip prefers the higher feature when a point lies within V_CLIP_TIE * (size + |offset|) of a Voronoi plane, and leaves
 #: a feature for a lower one only V_CLIP_LEAVE * (size + |offset|) past it. A point in A's frame carries about 4 roundoffs of
@@ -111,6 +113,3 @@ V_CLIP_GAP = 1e-10
 #: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
 #: crosses a hull of V vertices in about 2 sqrt(V).
 V_CLIP_ITERATIONS = 512
-
-#: Error of a triple product in units of the product of its three lengths; below it Chung-Wang does not trust its sign.
-CHUNG_WANG_VOLUME = 16.0 * UNIT_ROUNDOFF

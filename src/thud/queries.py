@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
+from thud.constants import MANIFOLD_POINTS
 from thud.errors import UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
-from thud.constants import MANIFOLD_POINTS
 from thud.narrowphase import dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.prepared import PreparedPair

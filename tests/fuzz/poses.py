@@ -97,7 +97,9 @@ def relative_poses(kind: str, a, b, size: float, count: int, rng: np.random.Gene
     return rotations, direction * rng.uniform(0.0, 1.0, (count, 1)) * size
 
 
-def _touching(parts_a: list[Part], parts_b: list[Part], rotations: np.ndarray, size: float, rng: np.random.Generator) -> np.ndarray:
+def _touching(
+    parts_a: list[Part], parts_b: list[Part], rotations: np.ndarray, size: float, rng: np.random.Generator
+) -> np.ndarray:
     """Translations that bring the support points of two parts together, or a hair off."""
     count = len(rotations)
     n = random_directions(count, rng)
@@ -122,7 +124,9 @@ def _farthest(part: Part, n: np.ndarray) -> np.ndarray:
     return part.support(n)
 
 
-def _kissing(parts_a: list[Part], parts_b: list[Part], rotations: np.ndarray, size: float, rng: np.random.Generator) -> np.ndarray:
+def _kissing(
+    parts_a: list[Part], parts_b: list[Part], rotations: np.ndarray, size: float, rng: np.random.Generator
+) -> np.ndarray:
     """Translations along a coordinate axis that bring flat sides together, aligned, shifted, or edge to edge."""
     count = len(rotations)
     axis, sign = rng.integers(3, size=count), rng.choice([-1.0, 1.0], count)

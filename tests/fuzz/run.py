@@ -33,7 +33,9 @@ class Tally:
     failures: list[Failure] = field(default_factory=list)
 
 
-def run_block(kind_a: str, kind_b: str, number: int, seed: int, tally: Tally, *, invariants: bool = True, oracles: bool = True) -> None:
+def run_block(
+    kind_a: str, kind_b: str, number: int, seed: int, tally: Tally, *, invariants: bool = True, oracles: bool = True
+) -> None:
     """Check one block and add to the tally."""
     block = make_block(kind_a, kind_b, number, seed)
     status = query(block, signed=True).status
@@ -98,6 +100,8 @@ def main(arguments: list[str] | None = None) -> None:
             flush=True,
         )
     report(tally.failures)
-    print(f"{tally.poses} poses, {tally.compared} compared with oracles, {sum(tally.unconverged.values())} unconverged", end=", ")
+    print(
+        f"{tally.poses} poses, {tally.compared} compared with oracles, {sum(tally.unconverged.values())} unconverged", end=", "
+    )
     print(f"{len(tally.failures)} failures")
     sys.exit(bool(tally.failures))

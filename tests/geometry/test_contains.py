@@ -81,6 +81,11 @@ def test_point_in_convex_polygon_of_the_plane():
     assert geometry.point_in_convex_polygon([(2, 2), (4, 4), (2, 2.5), (-1, -1)], flat).tolist() == [True, False, False, False]
 
 
+def lift(points, axis, height):
+    """Points of the plane in space, at a height along the axis."""
+    return np.insert(points, axis, height, axis=1)
+
+
 def test_polygons_in_space():
     rng = np.random.default_rng(5)
     polygon, p = convex_polygon(rng, 6), rng.uniform(-1.2, 1.2, (300, 2))
@@ -88,13 +93,12 @@ def test_polygons_in_space():
     expected = geometry.point_in_convex_polygon(p, polygon)
     for axis in range(3):
         # In a coordinate plane all stays exact.
-        lift = lambda q, height: np.insert(q, axis, height, axis=1)  # noqa: E731
         normal = np.eye(3)[axis]
         for n in (None, normal, -normal):
-            assert (geometry.point_in_convex_polygon(lift(p, 0.3), lift(polygon, 0.3), n) == expected).all()
-            assert (geometry.point_in_polygon(lift(p, 0.3), lift(polygon, 0.3), n) == expected).all()
+            assert (geometry.point_in_convex_polygon(lift(p, axis, 0.3), lift(polygon, axis, 0.3), n) == expected).all()
+            assert (geometry.point_in_polygon(lift(p, axis, 0.3), lift(polygon, axis, 0.3), n) == expected).all()
         # The prism: the height over the plane does not count.
-        assert (geometry.point_in_convex_polygon(lift(p, 7.0), lift(polygon, 0.3)) == expected).all()
+        assert (geometry.point_in_convex_polygon(lift(p, axis, 7.0), lift(polygon, axis, 0.3)) == expected).all()
     r = oracle.random_rotations(rng, 1)[0]
     lifted, corners = np.insert(p[:300], 2, 0.0, axis=1) @ r.T, np.insert(polygon, 2, 0.0, axis=1) @ r.T
     assert (geometry.point_in_convex_polygon(lifted, corners) == expected[:300]).all()
@@ -140,7 +144,7 @@ def test_point_in_tetrahedron(corners, point):
 
 def test_mesh_must_be_closed():
     vertices, faces = oracle.voxel_mesh([(0, 0, 0)], np.random.default_rng(8))
-    with pytest.raises(InvalidInputError, match=r"faces: the mesh is not closed, 3 of 19 edges .* odd number of faces"):
+    with pytest.raises(InvalidInputError, match=r"faces: the mesh is not closed, 3 of 18 edges .* odd number of faces"):
         geometry.point_in_mesh([0, 0, 0], vertices, faces[:-1])
     # Doubled vertices, as STL files have them, are one point.
     assert geometry.point_in_mesh([0.5, 0.5, 0.5], vertices[faces].reshape(-1, 3), np.arange(36).reshape(-1, 3))[0]

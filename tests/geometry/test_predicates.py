@@ -14,6 +14,7 @@ from tests.oracles import geometry as oracle
 from thud._jit import exact_kernel, kernel
 from thud.geometry import predicates
 
+
 @exact_kernel
 def _inlined_two_sum(a, b):
     return predicates.two_sum(a, b)

@@ -215,11 +215,18 @@ def part_distance(a: Part, b: Part, rotations: np.ndarray, translations: np.ndar
         inverse = np.swapaxes(rotations, 1, 2)
         return half_space_distance(b, a, inverse, -np.einsum("nij,nj->ni", inverse, translations))
     if a.kind == "polytope" and len(a.numbers) == 1:
-        return b.point_distance(np.einsum("nji,nj->ni", rotations, a.numbers[0] @ a.rotation.T + a.position - translations)) - a.radius
+        return (
+            b.point_distance(np.einsum("nji,nj->ni", rotations, a.numbers[0] @ a.rotation.T + a.position - translations))
+            - a.radius
+        )
     if b.kind == "polytope" and len(b.numbers) == 1:
         return a.point_distance(rotations @ (b.numbers[0] @ b.rotation.T + b.position) + translations) - b.radius
     if a.kind == b.kind == "polytope":
-        return np.array([polytope_distance(a, b, r, t) for r, t in zip(rotations, translations, strict=True)]) - a.radius - b.radius
+        return (
+            np.array([polytope_distance(a, b, r, t) for r, t in zip(rotations, translations, strict=True)])
+            - a.radius
+            - b.radius
+        )
     return sweep_distance(a, b, rotations, translations, extra)
 
 

@@ -115,11 +115,7 @@ def sqrt_fraction(x):
 
 
 def point_on_segment_2d(p, a, b):
-    return (
-        orient2d(a, b, p) == 0
-        and min(a[0], b[0]) <= p[0] <= max(a[0], b[0])
-        and min(a[1], b[1]) <= p[1] <= max(a[1], b[1])
-    )
+    return orient2d(a, b, p) == 0 and min(a[0], b[0]) <= p[0] <= max(a[0], b[0]) and min(a[1], b[1]) <= p[1] <= max(a[1], b[1])
 
 
 def point_in_polygon(p, polygon):
@@ -144,7 +140,7 @@ def point_in_polygon(p, polygon):
 
 
 def voxel_mesh(cells, rng):
-    """Closed mesh (vertices, faces) of a union of unit cubes at integer cells; each boundary square cut along a random diagonal."""
+    """Closed mesh (vertices, faces) of a union of unit cubes at integer cells; boundary squares cut along random diagonals."""
     cells = {tuple(c) for c in cells}
     index, corners, faces = {}, [], []
 
@@ -274,7 +270,7 @@ def distance_defect(result, corners_a, corners_b):
 
 
 def outside_simplex(points, corners):
-    """(N,) distance of points from the simplices with the given corners (N, K, 3), K 1 to 3, by least squares with all faces."""
+    """(N,) distance of points from simplices with corners (N, K, 3), K 1 to 3, by least squares on all faces."""
     best = np.full(len(points), np.inf)
     count = corners.shape[1]
     for size in range(1, count + 1):

@@ -6,9 +6,7 @@ import typer
 
 from thud.cli import checkout, demo, warmup
 
-app = typer.Typer(
-    name="thud", help="What touches what, where, how deep and when.", no_args_is_help=True, add_completion=False
-)
+app = typer.Typer(name="thud", help="What touches what, where, how deep and when.", no_args_is_help=True, add_completion=False)
 app.command("demo")(demo.demo)
 app.command("warmup")(warmup.warmup)
 app.command("bench", context_settings=checkout.PASS_THROUGH)(checkout.bench)

@@ -41,13 +41,13 @@ def demo(
 
     # The same question for many poses at once: that is what thud is for.
     rng = np.random.default_rng(1)
-    hulls = [thud.ConvexHull(rng.normal(size=(60, 3))) for _ in range(2)]
+    one, other = thud.ConvexHull(rng.normal(size=(60, 3))), thud.ConvexHull(rng.normal(size=(60, 3)))
     spin = rng.normal(size=(pairs, 4))
     spin /= np.linalg.norm(spin, axis=1, keepdims=True)
     many = thud.Pose(rng.uniform(-4, 4, (pairs, 3)), spin)
-    thud.distance(*hulls, None, many[:1])
+    thud.distance(one, other, None, many[:1])
     begin = time.perf_counter()
-    result = thud.distance(*hulls, None, many)
+    result = thud.distance(one, other, None, many)
     seconds = time.perf_counter() - begin
     typer.echo(
         f"\n{pairs:,} distances of two convex hulls with witness points in {seconds:.3f} s "

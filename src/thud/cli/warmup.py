@@ -16,7 +16,13 @@ def warmup(slowest: Annotated[int, typer.Option(help="How many of the slowest ke
     from thud.warm import warmup as warm
 
     begin = time.perf_counter()
-    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("compiling"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=None)
 
@@ -26,6 +32,8 @@ def warmup(slowest: Annotated[int, typer.Option(help="How many of the slowest ke
         kernels = warm(progress=show)
     seconds = time.perf_counter() - begin
     compiled = [kernel for kernel in kernels if kernel.compiled]
-    typer.echo(f"{len(kernels)} kernels ready in {seconds:.1f} s: {len(compiled)} compiled, {len(kernels) - len(compiled)} cached")
+    typer.echo(
+        f"{len(kernels)} kernels ready in {seconds:.1f} s: {len(compiled)} compiled, {len(kernels) - len(compiled)} cached"
+    )
     for kernel in sorted(compiled, key=lambda kernel: -kernel.seconds)[:slowest]:
         typer.echo(f"{kernel.seconds:7.2f} s  {kernel.name.removeprefix('thud.')}")

@@ -14,7 +14,6 @@ from thud._jit import device, kernel
 from thud.constants import CAST_GAP, CAST_GAP_CURVED, CAST_ITERATIONS, TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import dot, load3, norm, sub
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.convex_pair import finite_size, flip, pair_distance
 from thud.narrowphase.gjk import center_axis, difference_support
 from thud.narrowphase.pair_table import pair_rows, relative_pose, row_of
@@ -72,9 +71,7 @@ def earlier(status, time, best_status, best):
     return status != MISS and (time < best or (time == best and status > best_status))
 
 
-@kernel(
-    "i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
+@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
 def cast_rows(
     start, stop, packed, pairs, poses_a, poses_b, by_shape, motion_a, motion_b, time_out, point_out, normal_out, status_out
 ):
@@ -122,7 +119,7 @@ def cast_rows(
         n = rotate(world_r, normal)
         for k in range(3):
             point_out[i, k] = 0.0
-        if status == HIT or status == AT_START:
+        if status in (HIT, AT_START):
             point_out[i, 0] = world[0] + moved * move_a[0]
             point_out[i, 1] = world[1] + moved * move_a[1]
             point_out[i, 2] = world[2] + moved * move_a[2]

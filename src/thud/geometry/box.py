@@ -12,7 +12,7 @@ import math
 from thud._jit import device, kernel
 from thud.geometry.ray_local import slab_interval
 from thud.geometry.segment import closest_point_segment, crossing_points
-from thud.geometry.triangle import point_triangle_called, segment_pierces_triangle
+from thud.geometry.triangle import piercing_points, point_triangle_called
 from thud.math.pose import transform, untransform
 from thud.math.vec3 import add_scaled, norm2, sub
 
@@ -101,13 +101,15 @@ def closest_triangle_box(a, b, c, half_extents):
         meets, point = clip_segment_box(corners[i], corners[(i + 1) % 3], half_extents)
         if meets:
             return 0.0, point, point
+    best2, on_triangle, on_box = math.inf, a, a
     for k in range(12):
         start, end = box_edge(half_extents, k)
-        meets, point = segment_pierces_triangle(start, end, a, b, c)
-        if meets:
-            return 0.0, point, point
+        gap2, x, y = piercing_points(start, end, a, b, c)
+        if gap2 < best2:
+            best2, on_triangle, on_box = gap2, y, x
+        if best2 == 0.0:
+            return best2, on_triangle, on_box
     # Apart: corners of each against the other, edges against edges.
-    best2, on_triangle, on_box = math.inf, a, a
     for i in range(3):
         gap2, x = closest_point_box(corners[i], half_extents)
         if gap2 < best2:

@@ -1,8 +1,9 @@
 """Closest points of points, segments, triangles and boxes in all combinations, row by row; one row broadcasts against N.
 
-World frame, metres. Where a pair intersects, the distance is 0 and both points are one common point. Triangles have no
-thickness, boxes are solid: a point inside a box is at distance 0. Segments and triangles may be degenerate. Distances
-are right to about 1e-15 of the lengths involved, also for needles and for directions close to parallel.
+World frame, metres. Where a pair intersects, the distance is 0 and both points are one common point; so it may be where
+a segment pierces a triangle but for a gap of `thud.constants.TOUCH` of the lengths. Triangles have no thickness, boxes
+are solid: a point inside a box is at distance 0. Segments and triangles may be degenerate. Distances are right to about
+1e-14 of the lengths involved, also for needles and for directions close to parallel.
 
 Point against segment, triangle and box, segment against segment: Ericson 2005 (5.1), with the changes named in the
 devices. The other pairs are composed of these.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thud._jit import kernel
 from thud._threads import run_rows
-from thud.geometry._gates import as_lengths, as_plane_sets, as_planes, as_points, rows
+from thud.geometry._gates import Array, as_lengths, as_plane_sets, as_planes, as_points, rows
 from thud.geometry.plane import signed_distance_plane, sphere_in_frustum
 from thud.geometry.results import Bools
 from thud.geometry.rows import row
@@ -46,10 +46,15 @@ def point_plane(points: npt.ArrayLike, planes: npt.ArrayLike, *, threads: int | 
     -------
     (N,) metres; positive on the side the normal points to ([Slides]: the point is behind the plane where it is negative)
     """
-    p, q = as_points(points, "points"), as_planes(planes, "planes")
-    count = rows("points, planes", p, q)
+    return _heights(as_points(points, "points"), "points", planes, threads)
+
+
+def _heights(points: Array, name: str, planes: npt.ArrayLike, threads: int | None) -> Floats:
+    """Signed distances of points, which the caller calls `name`, from planes."""
+    q = as_planes(planes, "planes")
+    count = rows(f"{name}, planes", points, q)
     distance = np.empty(count)
-    run_rows(_point_plane_rows, count, threads, p, q, distance)
+    run_rows(_point_plane_rows, count, threads, points, q, distance)
     return distance
 
 
@@ -71,7 +76,7 @@ def sphere_plane_distance(
     reaches behind it, -2 * radius where it lies behind it and touches the plane from there.
     """
     r = as_lengths(radii, "radii", zero=True)
-    height = point_plane(centers, planes, threads=threads)
+    height = _heights(as_points(centers, "centers"), "centers", planes, threads)
     rows("centers or planes, radii", height, r)
     return height - r
 
@@ -94,7 +99,7 @@ def sphere_plane(centers: npt.ArrayLike, radii: npt.ArrayLike, planes: npt.Array
     bool (N,)
     """
     r = as_lengths(radii, "radii", zero=True)
-    height = point_plane(centers, planes, threads=threads)
+    height = _heights(as_points(centers, "centers"), "centers", planes, threads)
     rows("centers or planes, radii", height, r)
     return height < -r
 

@@ -200,19 +200,16 @@ def _nappe_interval(o, d, slope, half_length):
         if not gap >= 0.0:
             return math.inf, -math.inf
         return quadratic_interval(a, b, c, gap)
-    # As steep as the side, or steeper: f <= 0 outside the roots, below the apex on the side towards which w grows.
     if a <= -_PARALLEL:
+        # Steeper: f <= 0 outside the roots, below the apex on the side towards which w grows.
         near, far = quadratic_interval(-a, -b, -c, max(gap, 0.0))
-    elif b != 0.0:
-        near = -0.5 * c / b
-        far = near
-    else:
-        near, far = -math.inf, -math.inf
-        if dw < 0.0:
-            near, far = math.inf, math.inf
-    if dw > 0.0:
-        return far, math.inf
-    return -math.inf, near
+        return (far, math.inf) if dw > 0.0 else (-math.inf, near)
+    # As steep as the side: f is linear, and constantly 0 on the side itself.
+    if b < 0.0:
+        return -0.5 * c / b, math.inf
+    if b > 0.0:
+        return -math.inf, -0.5 * c / b
+    return -math.inf, math.inf
 
 
 @device

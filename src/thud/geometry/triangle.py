@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 
 from thud._jit import device, kernel
+from thud.constants import TOUCH
 from thud.geometry.segment import closest_point_segment, crossing_points
 from thud.math.vec3 import add, add_scaled, cross, dot, norm2, sub
 
 #: Triangles with |ab x ac|^2 below this times the fourth power of their longest edge also have their edges tried: the
 #: direction of a needle's normal is uncertain, its edges are not.
 _NEEDLE = 1e-6
+
+#: Squared gaps above this part of the squared size are no piercing blurred by roundoff: no need to look closer.
+_PIERCING = 1e-8
 
 
 @device
@@ -117,28 +121,35 @@ def ray_triangle(o, d, a, b, c):
 
 
 @kernel
-def segment_pierces_triangle(p, q, a, b, c):
-    """(pierces, point): whether the segment pq passes through the triangle, not in its plane, and where. Rounded."""
-    ar, br, cr, d = sub(a, p), sub(b, p), sub(c, p), sub(q, p)
-    wa, wb, wc = _pass_weights(ar, br, cr, d)
-    total, length2 = wa + wb + wc, norm2(d)
-    if total == 0.0 or length2 == 0.0:
-        return False, p
-    t = (wa * dot(ar, d) + wb * dot(br, d) + wc * dot(cr, d)) / total
-    if t < 0.0 or t > length2:
-        return False, p
-    # Both ends on one side of the plane: t is then a rounded touch, which the distances of the ends tell better.
-    n = cross(sub(b, a), sub(c, a))
-    if dot(n, ar) * dot(n, sub(a, q)) > 0.0:
-        return False, p
-    return True, add_scaled(p, d, t / length2)
-
-
-@kernel
 def point_triangle_called(p, a, b, c):
     """`closest_point_triangle`, (distance2, point), as a call, for functions that need it many times."""
     distance2, point, _ = closest_point_triangle(p, a, b, c)
     return distance2, point
+
+
+@kernel
+def piercing_points(p, q, a, b, c):
+    """(distance2, on_segment, on_triangle) where the segment pq passes the plane of abc: 0 and one point if it pierces abc.
+
+    A pair of points of theirs in any case, so a bound of the distance; inf where both ends are on one side of the plane.
+    """
+    d, n = sub(q, p), cross(sub(b, a), sub(c, b))
+    height_p, height_q = dot(n, sub(p, a)), dot(n, sub(q, a))
+    if (height_p > 0.0 and height_q > 0.0) or (height_p < 0.0 and height_q < 0.0) or height_p == height_q:
+        return math.inf, p, a
+    # Errors of the heights shift x along the segment, not off the triangle's plane: flat angles do no harm.
+    x = add_scaled(p, d, height_p / (height_p - height_q))
+    gap2, y = point_triangle_called(x, a, b, c)
+    size2 = max(max(norm2(d), norm2(sub(a, p))), max(norm2(sub(b, p)), norm2(sub(c, p))))
+    # A needle's normal is uncertain, and so is x: go back and forth between the two sets, down to roundoff.
+    for _ in range(3):
+        if gap2 > _PIERCING * size2 or gap2 <= (TOUCH * TOUCH) * size2:
+            break
+        gap2, _, x = closest_point_segment(y, p, q)
+        gap2, y = point_triangle_called(x, a, b, c)
+    if gap2 <= (TOUCH * TOUCH) * size2:
+        return 0.0, y, y
+    return gap2, x, y
 
 
 @kernel
@@ -147,15 +158,14 @@ def closest_segment_triangle(p, q, a, b, c):
 
     0 and one common point where the segment pierces the triangle.
     """
-    pierces, point = segment_pierces_triangle(p, q, a, b, c)
-    if pierces:
-        return 0.0, point, point
+    best2, on_segment, on_triangle = piercing_points(p, q, a, b, c)
+    if best2 == 0.0:
+        return best2, on_segment, on_triangle
     # Apart: an end of the segment is closest, or its inside is to the inside of an edge.
-    best2, on_triangle = point_triangle_called(p, a, b, c)
-    on_segment = p
-    gap2, x = point_triangle_called(q, a, b, c)
-    if gap2 < best2:
-        best2, on_segment, on_triangle = gap2, q, x
+    for end in (p, q):
+        gap2, x = point_triangle_called(end, a, b, c)
+        if gap2 < best2:
+            best2, on_segment, on_triangle = gap2, end, x
     corners = a, b, c
     for i in range(3):
         # A corner against the segment, then the edge that starts there.
@@ -175,15 +185,17 @@ def closest_triangle_triangle(a, b, c, d, e, f):
     0 and one common point where they intersect.
     """
     first, second = (a, b, c), (d, e, f)
-    for i in range(3):
-        pierces, point = segment_pierces_triangle(first[i], first[(i + 1) % 3], d, e, f)
-        if pierces:
-            return 0.0, point, point
-        pierces, point = segment_pierces_triangle(second[i], second[(i + 1) % 3], a, b, c)
-        if pierces:
-            return 0.0, point, point
-    # Apart: a corner of one is closest to the other, or two edges are, inside both.
     best2, on_first, on_second = math.inf, a, d
+    for i in range(3):
+        gap2, x, y = piercing_points(first[i], first[(i + 1) % 3], d, e, f)
+        if gap2 < best2:
+            best2, on_first, on_second = gap2, x, y
+        gap2, x, y = piercing_points(second[i], second[(i + 1) % 3], a, b, c)
+        if gap2 < best2:
+            best2, on_first, on_second = gap2, y, x
+        if best2 == 0.0:
+            return best2, on_first, on_second
+    # Apart: a corner of one is closest to the other, or two edges are, inside both.
     for i in range(3):
         gap2, x = point_triangle_called(first[i], d, e, f)
         if gap2 < best2:

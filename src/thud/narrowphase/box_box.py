@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import kernel
+from thud._jit import device, kernel
 from thud.constants import UNIT_ROUNDOFF
 
 #: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give
 #: the same axes as faces, only worse conditioned.
 _FACE_PREFERENCE = 1e-12
 
-#: Cross products of edges shorter than this (sine of the angle) repeat a face axis to within roundoff.
-_PARALLEL = 1e-12
+#: Cross products of edges shorter than this (sine of the angle) repeat a face axis: the separations along the two differ by
+#: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
+_PARALLEL = 1e-15
 
 
 @kernel
@@ -36,8 +37,8 @@ def intersects_box_box(ax, ay, az, bx, by, bz, r, t, touch):
         return False
     if abs(t[0] * r[2] + t[1] * r[5] + t[2] * r[8]) > bz + (ax * q[2] + ay * q[5] + az * q[8]) + touch:
         return False
-    # Cross products: A's axis i with B's axis j. Not of unit length, so the touch distance scales with their sine; a
-    # near-parallel pair gives no axis that a face does not give better.
+    # Cross products: A's axis i with B's axis j. Not of unit length, so the touch distance scales with their sine and
+    # roundoff does not: where it matters, look again with the axis at unit length.
     for i in range(3):
         i1, i2 = (i + 1) % 3, (i + 2) % 3
         a1 = ay if i == 0 else (az if i == 1 else ax)
@@ -53,9 +54,32 @@ def intersects_box_box(ax, ay, az, bx, by, bz, r, t, touch):
             if sine2 <= _PARALLEL * _PARALLEL:
                 continue
             reach = a1 * abs(c2) + a2 * abs(c1) + b1 * q[3 * i + j2] + b2 * q[3 * i + j1]
-            if abs(t2 * c1 - t1 * c2) > reach + touch * math.sqrt(sine2) + 4.0 * UNIT_ROUNDOFF * (a1 + a2 + b1 + b2):
+            noise = 8.0 * UNIT_ROUNDOFF * (a1 + a2 + b1 + b2 + abs(t1) + abs(t2))
+            if abs(t2 * c1 - t1 * c2) > reach - noise and edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j)[0] < -touch:
                 return False
     return True
+
+
+@device
+def edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j):
+    """Overlap along the cross product of A's axis i and B's axis j: (overlap, unit axis from A to B). Not for parallel ones.
+
+    The axis is exact but for the roundoff of r. As it has unit length, so is the overlap: an axis that is a little off shows
+    the boxes less apart than they are, never more.
+    """
+    w = (r[j], r[3 + j], r[6 + j])
+    n = (0.0, -w[2], w[1]) if i == 0 else ((w[2], 0.0, -w[0]) if i == 1 else (-w[1], w[0], 0.0))
+    sine = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    n = (n[0] / sine, n[1] / sine, n[2] / sine)
+    along = t[0] * n[0] + t[1] * n[1] + t[2] * n[2]
+    if along < 0.0:
+        n, along = (-n[0], -n[1], -n[2]), -along
+    m = (
+        abs(n[0] * r[0] + n[1] * r[3] + n[2] * r[6]),
+        abs(n[0] * r[1] + n[1] * r[4] + n[2] * r[7]),
+        abs(n[0] * r[2] + n[1] * r[5] + n[2] * r[8]),
+    )
+    return ax * abs(n[0]) + ay * abs(n[1]) + az * abs(n[2]) + bx * m[0] + by * m[1] + bz * m[2] - along, n
 
 
 @kernel
@@ -82,24 +106,11 @@ def depth_box_box(ax, ay, az, bx, by, bz, r, t):
     # Cross products of edges.
     preference = _FACE_PREFERENCE * (ax + ay + az + bx + by + bz)
     for i in range(3):
-        u = (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
+        i1, i2 = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
-            w = (r[j], r[3 + j], r[6 + j])
-            n = (u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0])
-            sine = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
-            # Below 1e-6 the axis is too ill-conditioned to trust, and a face axis is within 1e-12 of as good.
-            if sine <= 1e-6:
+            if r[3 * i1 + j] * r[3 * i1 + j] + r[3 * i2 + j] * r[3 * i2 + j] <= _PARALLEL * _PARALLEL:
                 continue
-            n = (n[0] / sine, n[1] / sine, n[2] / sine)
-            along = t[0] * n[0] + t[1] * n[1] + t[2] * n[2]
-            if along < 0.0:
-                n, along = (-n[0], -n[1], -n[2]), -along
-            m = (
-                abs(n[0] * r[0] + n[1] * r[3] + n[2] * r[6]),
-                abs(n[0] * r[1] + n[1] * r[4] + n[2] * r[7]),
-                abs(n[0] * r[2] + n[1] * r[5] + n[2] * r[8]),
-            )
-            overlap = ax * abs(n[0]) + ay * abs(n[1]) + az * abs(n[2]) + bx * m[0] + by * m[1] + bz * m[2] - along
+            overlap, n = edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j)
             if overlap < best - preference:
                 best, normal = overlap, n
     return best, normal

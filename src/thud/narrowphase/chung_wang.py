@@ -21,10 +21,9 @@ from __future__ import annotations
 import math
 
 from thud._jit import device, kernel
-from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
+from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
-from thud.math.vec3 import cross, dot, norm2, sub
-from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
+from thud.math.vec3 import add_scaled, cross, dot, norm2, scale, sub
 from thud.narrowphase.gjk import (
     OVERLAPPING,
     SEPARATED,
@@ -106,6 +105,42 @@ def closest_on_simplex(n, w0, w1, w2, w3):
     return closest_on_tetrahedron(w0, w1, w2, w3)
 
 
+@device
+def carriers(w0, w1, w2, w3, x0, x1, x2, x3):
+    """Those vertices of the simplex that carry its closest point, by their weights: (count, three of them)."""
+    n = 0
+    if x0 > 0.0:
+        n = 1
+    if x1 > 0.0:
+        if n == 0:
+            w0 = w1
+        n += 1
+    if x2 > 0.0:
+        if n == 0:
+            w0 = w2
+        elif n == 1:
+            w1 = w2
+        n += 1
+    if x3 > 0.0:
+        if n == 0:
+            w0 = w3
+        elif n == 1:
+            w1 = w3
+        else:
+            w2 = w3
+        n += 1
+    return n, w0, w1, w2
+
+
+@device
+def squared_up(n, w0, w1, u):
+    """The closest point u of a segment made orthogonal to it: close to the origin the rounding of u tilts it."""
+    if n != 2:
+        return u
+    e = sub(w1, w0)
+    return add_scaled(u, e, -dot(u, e) / norm2(e))
+
+
 @kernel
 def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
     """Whether two polytopes (boxes, hulls) meet; touching counts.
@@ -145,44 +180,34 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
         u2 = norm2(u)
         if inside or u2 <= touch2:
             return OVERLAPPING, v, i + 1
-        closer = u2 < closest2
-        if u2 <= (1.0 + 8.0 * UNIT_ROUNDOFF) * closest2:
-            closest, closest2 = u, min(u2, closest2)
-            # Drop the vertices that do not carry the closest point.
-            n = 0
-            if x0 > 0.0:
-                n = 1
-            if x1 > 0.0:
-                if n == 0:
-                    w0 = w1
-                n += 1
-            if x2 > 0.0:
-                if n == 0:
-                    w0 = w2
-                elif n == 1:
-                    w1 = w2
-                n += 1
-            if x3 > 0.0:
-                if n == 0:
-                    w0 = w3
-                elif n == 1:
-                    w1 = w3
-                else:
-                    w2 = w3
-                n += 1
-        if from_simplex and not closer:
-            # The length may stand still in this precision while the direction still turns; not for long.
+        if u2 < closest2:
+            n, w0, w1, w2 = carriers(w0, w1, w2, w3, x0, x1, x2, x3)
+            closest, closest2 = squared_up(n, w0, w1, u), u2
+            if vw < 0.0 and reflections < CHUNG_WANG_REFLECTIONS:
+                # d = d - 2 (n.d) n with n = (Q - P) / |Q - P| = -w / |w|: the pair P, Q is then apart along d.
+                v = add_scaled(v, w, -2.0 * vw / norm2(w))
+                from_simplex = False
+                reflections += 1
+            else:
+                v, from_simplex = closest, True
+        elif not from_simplex:
+            v, from_simplex = closest, True
+        else:
+            # Near contact the length of the closest point has no digits left to lose, while its direction still matters.
+            # Turn to the new closest point if it is as close; then to the planes through the new vertex and two others.
             stalls += 1
             if stalls > CHUNG_WANG_STALLS:
                 break
-        if closer and vw < 0.0 and reflections < CHUNG_WANG_REFLECTIONS:
-            # d = d - 2 (n.d) n with n = (Q - P) / |Q - P| = -w / |w|: the pair P, Q is then apart along d.
-            s = 2.0 * vw / norm2(w)
-            v = sub(v, (s * w[0], s * w[1], s * w[2]))
-            from_simplex = False
-            reflections += 1
-        else:
-            v, from_simplex = closest, True
+            if stalls % 2 == 1 and u2 <= closest2 + 0.25 * touch * math.sqrt(closest2):
+                n, w0, w1, w2 = carriers(w0, w1, w2, w3, x0, x1, x2, x3)
+                closest = squared_up(n, w0, w1, u)
+                v = closest
+            elif n > 1:
+                p, q = (w0, w1) if n == 2 or stalls <= 2 else ((w1, w2) if stalls <= 4 else (w2, w0))
+                normal = cross(sub(p, w), sub(q, w))
+                height = dot(normal, p)
+                if height != 0.0:
+                    v, from_simplex = scale(normal, height), False
     return UNCONVERGED, v, GJK_ITERATIONS
 
 

@@ -8,7 +8,6 @@ from thud._jit import device, kernel
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import load3
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.gjk import center_axis, gjk_distance
 from thud.narrowphase.local_frame import part_to_world
 from thud.narrowphase.pair_table import row_of
@@ -51,7 +50,17 @@ def closest_on_part(packed, part, point, p):
     identity = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     axis = center_axis(packed.part_reals, part, point, identity, p)
     status, v, q, _lower = gjk_distance(
-        packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links, part, point, identity, p, axis, 1e308
+        packed.part_ints,
+        packed.part_reals,
+        packed.vertices,
+        packed.link_starts,
+        packed.links,
+        part,
+        point,
+        identity,
+        p,
+        axis,
+        1e308,
     )
     if status == OVERLAPPING:
         return height, foot
@@ -64,7 +73,11 @@ def contact_slack(packed, part, p):
     bound = packed.part_reals[part, BOUND]
     if not bound < math.inf:
         bound = abs(packed.part_reals[part, P3])
-    c = abs(packed.part_reals[part, CENTER]) + abs(packed.part_reals[part, CENTER + 1]) + abs(packed.part_reals[part, CENTER + 2])
+    c = (
+        abs(packed.part_reals[part, CENTER])
+        + abs(packed.part_reals[part, CENTER + 1])
+        + abs(packed.part_reals[part, CENTER + 2])
+    )
     return TOUCH * (bound + c + abs(p[0]) + abs(p[1]) + abs(p[2]))
 
 

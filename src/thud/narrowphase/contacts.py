@@ -7,7 +7,6 @@ import numpy as np
 from thud._jit import device, kernel
 from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.convex_pair import flip, pair_signed
 from thud.narrowphase.epa import epa_ints, epa_reals
 from thud.narrowphase.gjk import center_axis
@@ -28,11 +27,23 @@ def _longest_loop(loop_starts):
     return longest
 
 
-@kernel(
-    "i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8, i8, i8[::1], i8, i8[::1], f8[:,::1], i8[:,::1], u1[::1]"
-)
+@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8, i8, i8[::1], i8, i8[::1], f8[:,::1], i8[:,::1], u1[::1]")
 def contact_rows(
-    start, stop, packed, pairs, poses_a, poses_b, by_shape, margin, limit, offset_in, fill, count_out, real_out, int_out, status_out
+    start,
+    stop,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    margin,
+    limit,
+    offset_in,
+    fill,
+    count_out,
+    real_out,
+    int_out,
+    status_out,
 ):
     """Contacts of each row: count_out[i] of them, written from offset_in[i] on if `fill`.
 

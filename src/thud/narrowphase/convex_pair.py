@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from thud._jit import device, kernel
-from thud.constants import SHALLOW, TOUCH
+from thud.constants import TOUCH
 from thud.math.pose import rotate, transpose, unrotate
 from thud.math.vec3 import dot, norm, norm2
 from thud.narrowphase.box_box import depth_box_box, intersects_box_box
@@ -95,7 +95,15 @@ def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
             return gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
     elif kind_a == BOX and kind_b == BOX:
         hit = intersects_box_box(
-            reals[a, P0], reals[a, P1], reals[a, P2], reals[b, P0], reals[b, P1], reals[b, P2], r, t, touch_distance(reals, a, b, t)
+            reals[a, P0],
+            reals[a, P1],
+            reals[a, P2],
+            reals[b, P0],
+            reals[b, P1],
+            reals[b, P2],
+            r,
+            t,
+            touch_distance(reals, a, b, t),
         )
         return OVERLAPPING if hit else SEPARATED, axis
     found, d, _p, n = analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t)
@@ -133,13 +141,16 @@ def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reac
         return OVERLAPPING, 0.0, common_point(ints, reals, a, b, r, t, p, n, d), zero
     ra = reals[a, RADIUS]
     radius = ra + reals[b, RADIUS]
+    touch = touch_distance(reals, a, b, t)
+    # Not before they are known to be apart.
+    reach = max(reach, touch)
     status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
     if status == OVERLAPPING:
         return OVERLAPPING, 0.0, p, zero
     length = norm(v)
     n = (-v[0] / length, -v[1] / length, -v[2] / length)
     d = max(lower, 0.0) - radius if lower > reach + radius else length - radius
-    if lower - radius > touch_distance(reals, a, b, t) or status == UNCONVERGED:
+    if lower - radius > touch or (status == UNCONVERGED and length - radius > touch):
         return status, d, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
     # Cores apart, rounded shapes overlapping: a point of both lies on the line between the cores.
     s = min(ra, length)
@@ -157,17 +168,19 @@ def pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach,
         return OVERLAPPING if d <= analytic_touch(reals, a, b, t) else SEPARATED, d, p, n
     ra = reals[a, RADIUS]
     radius = ra + reals[b, RADIUS]
+    touch = touch_distance(reals, a, b, t)
+    # Not before they are known to be apart.
+    reach = max(reach, touch)
     status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
     length = norm(v)
-    # Where the cores all but touch, v is roundoff and its direction noise: the depth search knows better.
-    if status == SEPARATED and length > SHALLOW * finite_size(reals, a, b):
+    if status == SEPARATED:
+        # A plane proves it, so the direction is as good as the distance, however close the cores are.
         n = (-v[0] / length, -v[1] / length, -v[2] / length)
-        d = lower - radius if lower > reach + radius else length - radius
-        status = OVERLAPPING if d <= touch_distance(reals, a, b, t) else SEPARATED
+        if lower - radius > touch:
+            d = lower - radius if lower > reach + radius else length - radius
+        else:
+            status, d = OVERLAPPING, lower - radius
         return status, d, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
-    if status == SEPARATED and radius == 0.0 and length > touch_distance(reals, a, b, t):
-        n = (-v[0] / length, -v[1] / length, -v[2] / length)
-        return SEPARATED, length, p, n
     return pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
 
 
@@ -218,13 +231,12 @@ def pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, 
     """Penetration of two overlapping cores: (status, negative depth, point on A, unit normal from A to B)."""
     ra, rb = reals[a, RADIUS], reals[b, RADIUS]
     if ints[a, KIND] == BOX and ints[b, KIND] == BOX:
-        depth, n = depth_box_box(
-            reals[a, P0], reals[a, P1], reals[a, P2], reals[b, P0], reals[b, P1], reals[b, P2], r, t
-        )
-        status = OVERLAPPING
-        p = shifted_witness(ints, reals, verts, link_starts, links, a, b, r, t, depth, n)
+        depth, n = depth_box_box(reals[a, P0], reals[a, P1], reals[a, P2], reals[b, P0], reals[b, P1], reals[b, P2], r, t)
+        status, placed, p = OVERLAPPING, False, (0.0, 0.0, 0.0)
     else:
-        status, depth, n, p, _lower = epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
+        status, depth, n, placed, p = epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
+    if not placed:
+        p = shifted_witness(ints, reals, verts, link_starts, links, a, b, r, t, depth, n)
     return status, -depth - ra - rb, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
 
 
@@ -233,11 +245,9 @@ def shifted_witness(ints, reals, verts, link_starts, links, a, b, r, t, depth, n
     """Witness point on A of a known depth and normal.
 
     Move B out by the depth and a little more: then A and B are apart by just that little, along n, and the closest
-    point on A that GJK finds is the witness.
+    point on A that GJK finds is the witness. Little, as GJK's direction is off by up to a millionth of a radian.
     """
-    shift = depth + 0.1 * (reals[a, BOUND] + reals[b, BOUND])
+    shift = depth + 1e-4 * (reals[a, BOUND] + reals[b, BOUND])
     moved = (t[0] + shift * n[0], t[1] + shift * n[1], t[2] + shift * n[2])
-    _status, _v, p, _lower = gjk_distance(
-        ints, reals, verts, link_starts, links, a, b, r, moved, (-n[0], -n[1], -n[2]), 1e308
-    )
+    _status, _v, p, _lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, moved, (-n[0], -n[1], -n[2]), 1e308)
     return p

@@ -9,7 +9,6 @@ import numpy as np
 from thud._jit import device, kernel
 from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.convex_pair import pair_distance, pair_signed
 from thud.narrowphase.epa import epa_ints, epa_reals
 from thud.narrowphase.gjk import center_axis
@@ -43,11 +42,22 @@ def write_distance(i, reach, status, d, p, n, poses_a, row_a, distance_out, poin
         point_b_out[i, 0], point_b_out[i, 1], point_b_out[i, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
 
 
-@kernel(
-    "i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
+@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]")
 def distance_rows(
-    start, stop, packed, pairs, poses_a, poses_b, by_shape, axes, reach, distance_out, point_a_out, point_b_out, normal_out, status_out
+    start,
+    stop,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
 ):
     """Unsigned distances; rows beyond `reach` get inf."""
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
@@ -61,14 +71,27 @@ def distance_rows(
             a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
             axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
             status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
-        write_distance(i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out)
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
 
 
-@kernel(
-    "i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
+@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]")
 def signed_rows(
-    start, stop, packed, pairs, poses_a, poses_b, by_shape, axes, reach, distance_out, point_a_out, point_b_out, normal_out, status_out
+    start,
+    stop,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
 ):
     """Signed distances: negative penetration depth in an overlap; rows beyond `reach` get inf."""
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
@@ -90,7 +113,9 @@ def signed_rows(
             faces = EPA_FACES
             x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
             continue
-        write_distance(i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out)
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
         i += 1
 
 

@@ -98,6 +98,18 @@ def _heap_drop(x, i, faces, count):
     return count
 
 
+@kernel
+def _heap_tidy(x, i, faces, count):
+    """Remove all entries whose face is gone; returns the new count. At most one entry a living face is left."""
+    keys, heap, planes = 6 * epa_vertices(faces) + 4 * faces, 8 * faces, 6 * epa_vertices(faces)
+    kept = 0
+    for k in range(count):
+        key, face = x[keys + k], i[heap + k]
+        if i[6 * faces + face] == 1 and x[planes + 4 * face + 3] == key:
+            kept = _heap_push(x, i, faces, kept, key, face)
+    return kept
+
+
 @device
 def _make_face(x, i, faces, face, v0, v1, v2, n0, n1, n2, area2):
     """Fill face slot `face`; its plane has offset inf and normal 0 if the triangle has (almost) no area."""
@@ -166,23 +178,62 @@ def _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x)
 
 
 @kernel
-def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
-    """Penetration depth of cores a and b: (status, depth, unit normal from A to B, point of A, lower bound of depth).
+def foot_point(x, i, faces, face_count, face, coplanar):
+    """How far the polytope's face misses the origin's foot on the plane of `face`, and the point of A that goes with it.
 
-    `axis` is any first direction; x, i are scratch arrays of epa_reals(faces) floats and
-    epa_ints(faces) ints. The depth is an upper
-    bound: moving B by depth * normal surely separates. UNCONVERGED: bounds did not meet (face limit, or a polytope
-    that roundoff made inconsistent).
+    The foot may lie on any triangle of that plane: many share it where faces of A and B are parallel.
+    """
+    planes = 6 * epa_vertices(faces)
+    at = planes + 4 * face
+    n, offset = (x[at], x[at + 1], x[at + 2]), x[at + 3]
+    point, best2 = (0.0, 0.0, 0.0), math.inf
+    for k in range(face_count):
+        other = planes + 4 * k
+        if k != face and (i[6 * faces + k] == 0 or x[other + 3] - offset > coplanar):
+            continue
+        v0, v1, v2 = i[6 * k], i[6 * k + 1], i[6 * k + 2]
+        if k != face and max(below(x, v0, n, offset), below(x, v1, n, offset), below(x, v2, n, offset)) > coplanar:
+            continue
+        v, x0, x1, x2 = closest_on_triangle(_w(x, v0), _w(x, v1), _w(x, v2))
+        miss2 = norm2((v[0] - offset * n[0], v[1] - offset * n[1], v[2] - offset * n[2]))
+        if miss2 < best2:
+            best2 = miss2
+            point = (
+                x0 * x[6 * v0 + 3] + x1 * x[6 * v1 + 3] + x2 * x[6 * v2 + 3],
+                x0 * x[6 * v0 + 4] + x1 * x[6 * v1 + 4] + x2 * x[6 * v2 + 4],
+                x0 * x[6 * v0 + 5] + x1 * x[6 * v1 + 5] + x2 * x[6 * v2 + 5],
+            )
+    return math.sqrt(best2), point
+
+
+@device
+def below(x, k, n, offset):
+    """How far vertex k lies below the plane."""
+    return offset - dot(n, _w(x, k))
+
+
+@kernel
+def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
+    """Penetration depth of cores a and b: (status, depth, unit normal from A to B, whether the point is known, point of A).
+
+    `axis` is any first direction; x, i are scratch arrays of epa_reals(faces) floats and epa_ints(faces) ints. The depth
+    is an upper bound: moving B by depth * normal surely separates. UNCONVERGED: bounds did not meet (face limit, or a
+    polytope that roundoff made inconsistent). The point is known when the search has ended on the face that shows the
+    depth: it is then the point of A that goes with the origin's foot on that face.
     """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
     size = part_size(reals, a, b)
-    gap = (EPA_GAP if part_a[0] <= HULL and part_b[0] <= HULL else EPA_GAP_CURVED) * size
+    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
+    gap = (EPA_GAP if polytopes else EPA_GAP_CURVED) * size
     coplanar = EPA_COPLANAR * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    # Polytopes: a face in whose plane w lies is seen by it, so that no slivers stay. Curved shapes: it is not, as the rim
+    # of a flat cap gets thousands of points and each would build the whole cap anew.
+    hidden = -coplanar if polytopes else coplanar
     area2 = (1e-15 * size * size) ** 2
     upper, lower = 1e308, -1e308
     normal, point = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if not _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x):
-        return UNCONVERGED, upper, normal, point, lower
+        return UNCONVERGED, upper, normal, False, point
     v_max = epa_vertices(faces)
     planes, keys = 6 * v_max, 6 * v_max + 4 * faces
     alive, free, heaped, stacked, horizons, by_tail = 6 * faces, 7 * faces, 8 * faces, 12 * faces, 13 * faces, 16 * faces
@@ -192,7 +243,6 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
     heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 2, 2, 1, 3, 0, 1, 3, area2), 2)
     heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 3, 0, 2, 3, 0, 2, 1, area2), 3)
     vertex_count, face_count, free_count = 4, 4, 0
-    status = UNCONVERGED
     while heap > 0 and vertex_count < v_max:
         key, face = x[keys], i[heaped]
         plane = planes + 4 * face
@@ -202,25 +252,16 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
         if key == math.inf:
             break
         lower = key
-        if upper - lower <= gap:
-            status = OVERLAPPING
-            break
         n = (x[plane], x[plane + 1], x[plane + 2])
         w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, (-n[0], -n[1], -n[2]))
         height = dot(n, w)
         if height < upper:
             upper, normal = height, n
-            # Witness: where the origin projects to on this face.
-            v0, v1, v2 = i[6 * face], i[6 * face + 1], i[6 * face + 2]
-            _v, x0, x1, x2 = closest_on_triangle(_w(x, v0), _w(x, v1), _w(x, v2))
-            point = (
-                x0 * x[6 * v0 + 3] + x1 * x[6 * v1 + 3] + x2 * x[6 * v2 + 3],
-                x0 * x[6 * v0 + 4] + x1 * x[6 * v1 + 4] + x2 * x[6 * v2 + 4],
-                x0 * x[6 * v0 + 5] + x1 * x[6 * v1 + 5] + x2 * x[6 * v2 + 5],
-            )
-        if height - lower <= gap or upper - lower <= gap:
-            status = OVERLAPPING
-            break
+        if height - lower <= gap:
+            miss, point = foot_point(x, i, faces, face_count, face, coplanar)
+            if miss <= gap or height - lower <= coplanar:
+                return OVERLAPPING, height, n, miss <= gap, point
+            # The plane is near the origin, but the face is not: the origin is outside the polytope, beside it.
         # Remove all faces that see w, starting from this one. Seeing is a function of plane and point alone, so an
         # edge towards a face that does not see w is on the horizon for good.
         _put(x, vertex_count, w, pa)
@@ -238,7 +279,7 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
                     continue
                 at = planes + 4 * other
                 away = x[at] * w[0] + x[at + 1] * w[1] + x[at + 2] * w[2] - x[at + 3]
-                if x[at + 3] == math.inf or away > -coplanar:
+                if x[at + 3] == math.inf or away > hidden:
                     i[alive + other] = 0
                     i[stacked + stack] = other
                     stack += 1
@@ -249,7 +290,9 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
                     i[by_tail + tail] = -1
                     i[by_tail + head] = -1
                     horizon += 1
-        if horizon < 3 or free_count + faces - face_count < horizon or heap + horizon > 4 * faces:
+        if heap + horizon > 4 * faces:
+            heap = _heap_tidy(x, i, faces, heap)
+        if horizon < 3 or free_count + faces - face_count < horizon:
             break
         # A fan of new faces from w to the horizon. A vertex that starts two horizon edges means that roundoff tore
         # the polytope: stop with the bounds known so far.
@@ -280,4 +323,5 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
         if torn:
             break
         vertex_count += 1
-    return status, upper, normal, point, lower
+    # Not on a face that is surely on the boundary; but another normal may have met the lower bound.
+    return OVERLAPPING if upper - lower <= gap else UNCONVERGED, upper, normal, False, point

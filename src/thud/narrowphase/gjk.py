@@ -14,8 +14,8 @@ import math
 
 from thud._jit import device, kernel
 from thud.constants import (
-    GJK_GAP,
     GJK_FLOOR_CURVED,
+    GJK_GAP,
     GJK_GAP_CURVED,
     GJK_ITERATIONS,
     GJK_ITERATIONS_CURVED,
@@ -98,24 +98,16 @@ def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     total = x0 + x1 + x2 + x3
     if not total > 0.0:
         return a0
-    x0, x1, x2, x3 = x0 / total, x1 / total, x2 / total, x3 / total
-    return (
-        x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
-        x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
-        x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
-    )
+    return mix(x0 / total, x1 / total, x2 / total, x3 / total, a0, a1, a2, a3)
 
 
-@kernel
-def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
-    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
-
-    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
-    """
+@device
+def run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """`gjk_intersects`, inlined: for the hottest rows."""
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    limit = GJK_ITERATIONS if part_a[0] <= HULL and part_b[0] <= HULL else GJK_ITERATIONS_CURVED
     reach = radius + touch_distance(reals, a, b, t)
-    reach2, floor2 = reach * reach, floor * floor
+    reach2 = reach * reach
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     v = axis
@@ -127,9 +119,8 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
         # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
         if vw > 0.0 and vw * vw > reach2 * v2:
             return SEPARATED, v
-        # Upper and lower bound agree as well as `gjk_distance` asks, and the lower one is within reach.
-        excess = v2 - vw - gap * v2
-        if n > 0 and (excess <= 0.0 or excess * excess <= floor2 * v2):
+        # Upper and lower bound agree to roundoff, and the lower one is within reach.
+        if n > 0 and v2 - vw <= GJK_GAP * v2:
             return OVERLAPPING, v
         if n == 0:
             w0 = w
@@ -172,33 +163,52 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
 
 
 @kernel
-def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
-    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
 
-    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: no plane
-    shows them apart by more than the touch distance, and v is 0 or as short as can be told from it.
+    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
     """
+    return run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
+
+
+@device
+def mix(x0, x1, x2, x3, a0, a1, a2, a3):
+    """Weighted sum of four points."""
+    return (
+        x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
+        x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
+        x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
+    )
+
+
+@device
+def run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """`gjk_distance`, inlined: for the hottest rows."""
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
+    limit = GJK_ITERATIONS if polytopes else GJK_ITERATIONS_CURVED
+    gap = GJK_GAP if polytopes else GJK_GAP_CURVED
     touch = touch_distance(reals, a, b, t)
     touch2 = touch * touch
+    size = part_size(reals, a, b)
+    floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    if not polytopes:
+        floor += GJK_FLOOR_CURVED * size
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
     x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
-    v, point = axis, zero
-    n, last2, lower = 0, 1e308, -1e308
+    v, v2, last2 = axis, norm2(axis), 1e308
+    n, lower = 0, -1e308
     for _ in range(limit):
         w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
         vw = dot(v, w)
-        v2 = norm2(v)
         length = math.sqrt(v2)
         lower = max(lower, vw / length)
         if lower > reach:
             return SEPARATED, v, pa, lower
         if n > 0 and v2 - vw <= gap * v2 + floor * length:
-            # Apart is what a plane proves; bounds that have met around zero mean touching.
-            return SEPARATED if lower > touch else OVERLAPPING, v, point, lower
+            return SEPARATED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
         if n == 0:
             w0, a0 = w, pa
         elif n == 1:
@@ -211,40 +221,45 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
         v2 = norm2(v)
         if inside:
             return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
-        point = (
-            x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
-            x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
-            x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
-        )
         if v2 <= touch2:
-            return OVERLAPPING, v, point, lower
+            return OVERLAPPING, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
         if v2 >= last2:
             break
         last2 = v2
-        # Drop the vertices that do not carry v.
+        # Drop the vertices that do not carry v, and keep the weights beside those that do.
         n = 0
         if x0 > 0.0:
             n = 1
         if x1 > 0.0:
             if n == 0:
-                w0, a0 = w1, a1
+                w0, a0, x0 = w1, a1, x1
             n += 1
         if x2 > 0.0:
             if n == 0:
-                w0, a0 = w2, a2
+                w0, a0, x0 = w2, a2, x2
             elif n == 1:
-                w1, a1 = w2, a2
+                w1, a1, x1 = w2, a2, x2
             n += 1
         if x3 > 0.0:
             if n == 0:
-                w0, a0 = w3, a3
+                w0, a0, x0 = w3, a3, x3
             elif n == 1:
-                w1, a1 = w3, a3
+                w1, a1, x1 = w3, a3, x3
             else:
-                w2, a2 = w3, a3
+                w2, a2, x2 = w3, a3, x3
             n += 1
+        x1, x2, x3 = x1 if n > 1 else 0.0, x2 if n > 2 else 0.0, 0.0
     # No progress left in this precision. Separated if the two bounds say so anyway.
-    length = math.sqrt(norm2(v))
-    slack = 1e-10 * part_size(reals, a, b) + 1e-9 * length + floor
-    status = SEPARATED if length - lower <= slack and lower > touch else UNCONVERGED
-    return status, v, point, lower
+    length = math.sqrt(v2)
+    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length + floor and lower > 0.0 else UNCONVERGED
+    return status, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+
+
+@kernel
+def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+
+    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: v is
+    then 0 or below the touch distance.
+    """
+    return run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)

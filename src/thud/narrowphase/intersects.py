@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from thud._jit import kernel
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.convex_pair import pair_intersects
-from thud.narrowphase.gjk import center_axis
+from thud.narrowphase.gjk import center_axis, run_gjk_intersects
 from thud.narrowphase.pair_table import first_axis, pair_rows, relative_pose
 from thud.narrowphase.shape_pair import compound_intersects
-from thud.shapes.packed import NODE_COUNT, PART_START
+from thud.shapes.packed import KIND, NODE_COUNT, PART_START
+from thud.shapes.shape import HULL
 
 
 @kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
@@ -24,6 +24,10 @@ def intersects_rows(start, stop, packed, pairs, poses_a, poses_b, by_shape, axes
             continue
         a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
         axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
+        if ints[a, KIND] == HULL and ints[b, KIND] == HULL:
+            # The short way for the most common pair: no call, no closed form to look for.
+            status_out[i] = run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, 0.0)[0]
+            continue
         status, _axis = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)
         status_out[i] = status
 

@@ -91,7 +91,7 @@ def _face_toward(packed, part, d, points):
     p0, p1 = packed.part_reals[part, P0], packed.part_reals[part, P1]
     across = math.sqrt(d[0] * d[0] + d[1] * d[1])
     ux, uy = (d[0] / across, d[1] / across) if across > 0.0 else (1.0, 0.0)
-    if kind == BOX or kind == HULL:
+    if kind in (BOX, HULL):
         first, start = packed.part_ints[part, FACE_START], packed.part_ints[part, VERTEX_START]
         face = _facing(packed, part, d)
         low, high = packed.loop_starts[face], packed.loop_starts[face + 1]

@@ -1,16 +1,15 @@
-"""The Numba type of `Packed`, so that kernel signatures can say `packed`. Imported by every kernel file that does."""
+"""The Numba type of `Packed`: what kernel signatures mean by `packed` (see `_jit.py`)."""
 
 from __future__ import annotations
 
 from numba import types
 
-from thud._jit import define_type
 from thud.shapes.packed import Packed
 
 _f1, _f2 = types.float64[::1], types.float64[:, ::1]
 _i1, _i2 = types.int64[::1], types.int64[:, ::1]
 
-PACKED = types.NamedTuple(
+NUMBA_TYPE = types.NamedTuple(
     (
         _i2,  # shape_ints
         _i2,  # part_ints
@@ -28,4 +27,3 @@ PACKED = types.NamedTuple(
     ),
     Packed,
 )
-define_type("packed", PACKED)

@@ -95,10 +95,18 @@ def point_cone(p, radius, half_length):
     if above_side <= 0.0 and below_base <= 0.0:
         # Inside: the nearer of side and base.
         if above_side >= below_base:
-            return above_side, (ux * (rho - above_side * nr), uy * (rho - above_side * nr), p[2] - above_side * nz), (ux * nr, uy * nr, nz)
+            return (
+                above_side,
+                (ux * (rho - above_side * nr), uy * (rho - above_side * nr), p[2] - above_side * nz),
+                (ux * nr, uy * nr, nz),
+            )
         return below_base, (p[0], p[1], -half_length), (0.0, 0.0, -1.0)
     if 0.0 <= along <= slant and above_side > 0.0:
-        return above_side, (ux * (rho - above_side * nr), uy * (rho - above_side * nr), p[2] - above_side * nz), (ux * nr, uy * nr, nz)
+        return (
+            above_side,
+            (ux * (rho - above_side * nr), uy * (rho - above_side * nr), p[2] - above_side * nz),
+            (ux * nr, uy * nr, nz),
+        )
     # Otherwise the closest point is the apex, or lies on the base disc.
     if along > slant and above_side > 0.0:
         qr, qz = 0.0, half_length

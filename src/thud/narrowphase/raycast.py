@@ -16,7 +16,6 @@ from thud.geometry.ray_local import (
 )
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate, untransform
 from thud.math.vec3 import dot, load3
-from thud.narrowphase import packed_type as _packed_type
 from thud.narrowphase.local_frame import part_to_world
 from thud.narrowphase.pair_table import row_of
 from thud.shapes.packed import FACE_COUNT, FACE_START, KIND, NODE_COUNT, NODE_START, P0, P1, P2, P3, PART_START, RADIUS

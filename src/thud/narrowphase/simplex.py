@@ -6,7 +6,7 @@ with weight 0 is not needed to express v and leaves the simplex.
 
 from __future__ import annotations
 
-from thud._jit import device
+from thud._jit import device, kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.math.vec3 import cross, dot, norm2, sub
 
@@ -42,9 +42,10 @@ def closest_on_triangle(a, b, c):
     wb = dot(n, cross(c, ca))
     n2 = norm2(n)
     if wa > 0.0 and wb > 0.0 and wc > 0.0:
-        # Over the inside: the foot on the plane, exact in direction even when it is close.
-        h = (n[0] * (a[0] + b[0] + c[0]) + n[1] * (a[1] + b[1] + c[1]) + n[2] * (a[2] + b[2] + c[2])) / (3.0 * n2)
+        # Over the inside: the foot on the plane, exact in direction even when it is close. Its height is taken where the
+        # weights are: a vertex far from the origin would bring in the roundoff of its own length.
         total = wa + wb + wc
+        h = (wa * dot(n, a) + wb * dot(n, b) + wc * dot(n, c)) / (total * n2)
         return (n[0] * h, n[1] * h, n[2] * h), wa / total, wb / total, wc / total
     # Otherwise on an edge whose area coordinate is not positive; take the nearest of those.
     best, xa, xb, xc = (0.0, 0.0, 0.0), 0.0, 0.0, 0.0
@@ -106,3 +107,53 @@ def closest_on_tetrahedron(a, b, c, d):
         if d2 < best2:
             best2, best, xa, xb, xc, xd = d2, v, y0, 0.0, y1, y2
     return inside, best, xa, xb, xc, xd
+
+
+@device
+def weighted(a, b, c, x, y, z):
+    """x a + y b + z c."""
+    return x * a[0] + y * b[0] + z * c[0], x * a[1] + y * b[1] + z * c[1], x * a[2] + y * b[2] + z * c[2]
+
+
+@device
+def triangle_with_care(a, b, c):
+    """Closest point of triangle abc to the origin, all parts tried: (squared length, v, weight of a, of b, of c)."""
+    v, xa, xb, xc = closest_on_triangle(a, b, c)
+    best2 = norm2(weighted(a, b, c, xa, xb, xc))
+    p, t = closest_on_segment(a, b)
+    if norm2(p) < best2:
+        best2, v, xa, xb, xc = norm2(p), p, 1.0 - t, t, 0.0
+    p, t = closest_on_segment(b, c)
+    if norm2(p) < best2:
+        best2, v, xa, xb, xc = norm2(p), p, 0.0, 1.0 - t, t
+    p, t = closest_on_segment(c, a)
+    if norm2(p) < best2:
+        best2, v, xa, xb, xc = norm2(p), p, t, 0.0, 1.0 - t
+    return best2, v, xa, xb, xc
+
+
+@kernel
+def advance_with_care(n, a, b, c, d):
+    """Closest point of a simplex of n vertices that may be flat: (v, four weights).
+
+    The quick solvers look where signed areas and volumes point; in a flat simplex these are noise. Here every face and
+    edge is tried, and each is measured by the point that its weights give, which no roundoff makes too short.
+    """
+    if n == 1:
+        return a, 1.0, 0.0, 0.0, 0.0
+    if n == 2:
+        v, x = closest_on_segment(a, b)
+        return v, 1.0 - x, x, 0.0, 0.0
+    best2, v, xa, xb, xc = triangle_with_care(a, b, c)
+    xd = 0.0
+    if n == 4:
+        length2, p, x, y, z = triangle_with_care(a, b, d)
+        if length2 < best2:
+            best2, v, xa, xb, xc, xd = length2, p, x, y, 0.0, z
+        length2, p, x, y, z = triangle_with_care(b, c, d)
+        if length2 < best2:
+            best2, v, xa, xb, xc, xd = length2, p, 0.0, x, y, z
+        length2, p, x, y, z = triangle_with_care(a, c, d)
+        if length2 < best2:
+            best2, v, xa, xb, xc, xd = length2, p, x, 0.0, y, z
+    return v, xa, xb, xc, xd

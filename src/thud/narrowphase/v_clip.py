@@ -28,7 +28,6 @@ from thud.constants import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_T
 from thud.geometry.segment import clamp01, closest_segment_parameters
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, load3, neg, norm, norm2, scale, sub
-from thud.narrowphase import packed_type  # noqa: F401  (signatures say `packed`)
 from thud.narrowphase.gjk import (
     OVERLAPPING,
     SEPARATED,
@@ -84,9 +83,9 @@ def without(e, u):
 
 @device
 def edge_towards(verts, link_starts, links, body, vertex, d, enter):
-    """Edge of `vertex` whose vertex-edge plane the point vertex + d violates the most, or -1. Part's frame.
+    """(edge, violation): the edge of `vertex` whose vertex-edge plane the point vertex + d violates the most, or -1.
 
-    `enter`: the least violation that counts, a length times its magnitude.
+    A violation is a length times its magnitude; `enter` the least that counts. Part's frame.
     """
     v = corner(verts, body[0] + vertex)
     row = body[1] + vertex
@@ -97,18 +96,17 @@ def edge_towards(verts, link_starts, links, body, vertex, d, enter):
         violation = along * abs(along) / norm2(u)
         if violation > most:
             best, most = links[k, 1], violation
-    return best
+    return best, most
 
 
 @device
 def face_towards(planes, edges, body, edge, u, d, enter):
-    """Face beside `edge` (direction u) whose face-edge plane is violated by e + d, e on the edge, or -1. Part's frame.
+    """(face, violation): the face beside `edge` (direction u) whose plane is violated by e + d, e on the edge, or -1.
 
-    Of two the one that the point is higher above. Below its plane a face gets no benefit of the doubt.
+    Of two the one that the point is higher above. Below its plane a face gets no benefit of the doubt. Part's frame.
     """
     k = body[3] + edge
-    u2 = norm2(u)
-    best, highest = -1, -math.inf
+    best, most, highest = -1, enter, -math.inf
     for side in range(2):
         face = edges[k, 2 + side]
         n = load3(planes, body[2] + face, 0)
@@ -116,10 +114,11 @@ def face_towards(planes, edges, body, edge, u, d, enter):
         into = dot(d, cross(n, u))
         if side == 1:
             into = -into
+        violation = into * abs(into) / norm2(u)
         height = dot(n, d)
-        if into * abs(into) > (enter if height > 0.0 else -enter) * u2 and height > highest:
-            best, highest = face, height
-    return best
+        if violation > (enter if height > 0.0 else -enter) and height > highest:
+            best, most, highest = face, violation, height
+    return best, most
 
 
 @device
@@ -133,12 +132,13 @@ def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch
     e = sub(p, corner(verts, body_y[0] + y))
     if norm2(e) <= touch * touch:
         return _MEET, VERTEX, x, VERTEX, y, p, e
-    edge = edge_towards(verts, link_starts, links, body_y, y, e, enter)
-    if edge >= 0:
-        return _MOVE, VERTEX, x, EDGE, edge, p, e
-    edge = edge_towards(verts, link_starts, links, body_x, x, rotate(r_yx, neg(e)), enter)
-    if edge >= 0:
-        return _MOVE, EDGE, edge, VERTEX, y, p, e
+    # The plane violated most, X's or Y's: a tie is taken only where nothing is gained elsewhere.
+    edge_x, violation_x = edge_towards(verts, link_starts, links, body_x, x, rotate(r_yx, neg(e)), enter)
+    edge_y, violation_y = edge_towards(verts, link_starts, links, body_y, y, e, enter)
+    if edge_y >= 0 and violation_y >= violation_x:
+        return _MOVE, VERTEX, x, EDGE, edge_y, p, e
+    if edge_x >= 0:
+        return _MOVE, EDGE, edge_x, VERTEX, y, p, e
     return _APART, VERTEX, x, VERTEX, y, p, e
 
 
@@ -162,12 +162,12 @@ def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, 
         return _MOVE, VERTEX, x, VERTEX, edges[body_y[3] + y, 1], p, e
     if along > 0.0 and past < 0.0:
         e = without(e, u)
-    face = face_towards(packed.planes, edges, body_y, y, u, e, enter)
-    if face >= 0:
-        return _MOVE, VERTEX, x, FACE, face, p, e
-    edge = edge_towards(verts, packed.link_starts, packed.links, body_x, x, rotate(r_yx, neg(e)), enter)
-    if edge >= 0:
-        return _MOVE, EDGE, edge, EDGE, y, p, e
+    edge_x, violation_x = edge_towards(verts, packed.link_starts, packed.links, body_x, x, rotate(r_yx, neg(e)), enter)
+    face_y, violation_y = face_towards(packed.planes, edges, body_y, y, u, e, enter)
+    if face_y >= 0 and violation_y >= violation_x:
+        return _MOVE, VERTEX, x, FACE, face_y, p, e
+    if edge_x >= 0:
+        return _MOVE, EDGE, edge_x, EDGE, y, p, e
     return _APART, VERTEX, x, EDGE, y, p, e
 
 
@@ -254,12 +254,12 @@ def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, to
         e = without(e, w)
     if 0.0 < s < 1.0:
         e = without(e, u)
-    face = face_towards(planes, edges, body_y, y, w, e, enter)
-    if face >= 0:
-        return _MOVE, EDGE, x, FACE, face, p, e
-    face = face_towards(planes, edges, body_x, x, u_x, rotate(r_yx, neg(e)), enter)
-    if face >= 0:
-        return _MOVE, FACE, face, EDGE, y, p, e
+    face_x, violation_x = face_towards(planes, edges, body_x, x, u_x, rotate(r_yx, neg(e)), enter)
+    face_y, violation_y = face_towards(planes, edges, body_y, y, w, e, enter)
+    if face_y >= 0 and violation_y >= violation_x:
+        return _MOVE, EDGE, x, FACE, face_y, p, e
+    if face_x >= 0:
+        return _MOVE, FACE, face_x, EDGE, y, p, e
     return _APART, EDGE, x, EDGE, y, p, e
 
 
@@ -284,11 +284,13 @@ def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
         if start > 0.0 and start + rise > 0.0:
             low = math.inf
         elif start > 0.0:
-            if -start > low * rise:
-                low, low_side = -start / rise, edge
+            cut = -start / rise
+            if cut > low:
+                low, low_side = cut, edge
         elif start + rise > 0.0:
-            if -start < high * rise:
-                high, high_side = -start / rise, edge
+            cut = -start / rise
+            if cut < high:
+                high, high_side = cut, edge
         tail, edge = head, loops[k, 1]
     if low > high:
         # Outside the prism: the closest point of the face is on one of its edges.
@@ -416,11 +418,10 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
             break
         # The proof: A and B lie beyond the two planes orthogonal to v, `lower` apart. Climbed to from the features, so that
         # a true end costs one look at the neighbours. The rounding of v tilts the planes by touch / |v|.
-        i, j = vertex_of(packed.edges, packed.loop_starts, packed.loops, body_a, feature_a), vertex_of(
-            packed.edges, packed.loop_starts, packed.loops, body_b, feature_b
-        )
-        i = climb(verts, link_starts, links, body_a[0], body_a[1], body_a[0] + i, neg(v))
-        j = climb(verts, link_starts, links, body_b[0], body_b[1], body_b[0] + j, unrotate(r, v))
+        i = body_a[0] + vertex_of(packed.edges, packed.loop_starts, packed.loops, body_a, feature_a)
+        j = body_b[0] + vertex_of(packed.edges, packed.loop_starts, packed.loops, body_b, feature_b)
+        i = climb(verts, link_starts, links, body_a[0], body_a[1], i, neg(v))
+        j = climb(verts, link_starts, links, body_b[0], body_b[1], j, unrotate(r, v))
         length = norm(v)
         lower = dot(v, sub(corner(verts, i), transform(r, t, corner(verts, j)))) / length
         slack = min(touch * (1.0 + size / length), V_CLIP_GAP * size) if outcome == _APART else touch

@@ -11,4 +11,16 @@ from thud.shapes.half_space import HalfSpace
 from thud.shapes.shape import Bounds, Shape
 from thud.shapes.sphere import Sphere
 
-__all__ = ["Bounds", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Cylinder", "Ellipsoid", "HalfSpace", "Shape", "Sphere"]
+__all__ = [
+    "Bounds",
+    "Box",
+    "Capsule",
+    "Compound",
+    "Cone",
+    "ConvexHull",
+    "Cylinder",
+    "Ellipsoid",
+    "HalfSpace",
+    "Shape",
+    "Sphere",
+]

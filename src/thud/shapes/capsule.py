@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud.gates import as_positive
-from thud.shapes.shape import CAPSULE, Floats, Part, Shape, box_about
+from thud.shapes.shape import CAPSULE, SPHERE, Floats, Part, Shape, box_about
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,9 @@ class Capsule(Shape):
         object.__setattr__(self, "half_length", as_positive(self.half_length, "half_length", zero=True))
 
     def parts(self) -> list[Part]:
-        """A segment rounded by the radius."""
+        """A segment rounded by the radius; of length 0 a sphere, for which more closed forms exist."""
+        if self.half_length == 0.0:
+            return [Part(SPHERE, (), self.radius, np.zeros(3), self.radius)]
         return [Part(CAPSULE, (0.0, self.half_length), self.radius, np.zeros(3), self.radius + self.half_length)]
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -72,7 +72,8 @@ class Compound(Shape):
 
     def _part_bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         """(parts, N, 3) corners."""
-        lower, upper = [], []
+        lower: list[Floats] = []
+        upper: list[Floats] = []
         for k, shape in enumerate(self.shapes):
             placed = (Pose.from_rows(rows) @ Pose.from_rows(self.poses.rows[k])).rows
             if isinstance(shape, Compound):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,7 @@ class ConvexHull(Shape):
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "topology", hull_topology(points))
 
-    topology: HullTopology = None  # type: ignore[assignment]
+    topology: HullTopology = field(default=None, init=False, repr=False)  # type: ignore[assignment]
 
     @property
     def vertices(self) -> Floats:

@@ -29,7 +29,9 @@ class Cylinder(Shape):
 
     def parts(self) -> list[Part]:
         """A curved part."""
-        return [Part(CYLINDER, (self.radius, self.half_length), 0.0, np.zeros(3), float(np.hypot(self.radius, self.half_length)))]
+        return [
+            Part(CYLINDER, (self.radius, self.half_length), 0.0, np.zeros(3), float(np.hypot(self.radius, self.half_length)))
+        ]
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         axis = rows[:, [2, 5, 8]]

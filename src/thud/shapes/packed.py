@@ -105,6 +105,11 @@ def as_packed(shapes: Sequence[Shape], name: str) -> Packed:
     return pack(tuple(shapes))
 
 
+_Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+_HullArrays = tuple[_Floats, _Ints, _Ints, _Floats, _Ints, _Ints, _Ints]
+
+
 class _HullPool:
     """Concatenates hulls; one that several parts share is stored once."""
 
@@ -117,7 +122,7 @@ class _HullPool:
         self.loop_starts: list[npt.NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
         self.loops: list[npt.NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
         self.edges: list[npt.NDArray[np.int64]] = [np.empty((0, 4), dtype=np.int64)]
-        self.counts = dict(vertices=0, link_starts=0, links=0, faces=0, loops=0, edges=0)
+        self.counts = {"vertices": 0, "link_starts": 0, "links": 0, "faces": 0, "loops": 0, "edges": 0}
 
     def add(self, hull: HullTopology) -> list[int]:
         """Values of part_ints from VERTEX_START to EDGE_COUNT."""
@@ -152,7 +157,7 @@ class _HullPool:
         self.rows[id(hull)] = row
         return row
 
-    def arrays(self) -> tuple[npt.NDArray, ...]:  # type: ignore[type-arg]
+    def arrays(self) -> _HullArrays:
         """vertices to edges, in the order of `Packed`."""
         link_starts = np.concatenate([*self.link_starts, np.zeros(0, dtype=np.int64)])
         return (
