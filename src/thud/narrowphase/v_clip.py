@@ -369,17 +369,19 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
     pose_ab = (transpose(r), neg(unrotate(r, t)))
     enter, leave = -((V_CLIP_TIE * size) ** 2), (V_CLIP_LEAVE * size) ** 2
     v, point = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    # Brent's test for a cycle: a state kept at steps 1, 2, 4, 8, ...
+    # Brent's test for a cycle: a state is kept at steps 1, 2, 4, 8, ... The first cycle turns on the proof of every state,
+    # the second turns off the tolerances, the third ends the walk.
     mark_a, mark_b, mark_after, since, rounds = -1, -1, 1, 0, 0
     status, steps = UNCONVERGED, 0
     while steps < V_CLIP_ITERATIONS:
-        if feature_a == mark_a and feature_b == mark_b:
+        cycle = feature_a == mark_a and feature_b == mark_b
+        if cycle:
             rounds += 1
             if rounds == 2:
                 enter, leave = 0.0, 0.0
             elif rounds == 3:
                 break
-        if since == mark_after or (feature_a == mark_a and feature_b == mark_b):
+        if cycle or since == mark_after:
             mark_a, mark_b, mark_after, since = feature_a, feature_b, 2 * mark_after, 0
         since += 1
         steps += 1
@@ -429,7 +431,10 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
             status = SEPARATED
             break
         if outcome == _APART:
-            break
+            # An end of the tolerances only, such as small steps down that add up: go on without them.
+            if rounds == 2:
+                break
+            enter, leave, rounds, mark_a = 0.0, 0.0, 2, -1
     if status != UNCONVERGED:
         return status, v, point, feature_a, feature_b, steps, False
     status, v, point, _lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, math.inf)
