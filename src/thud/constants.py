@@ -35,27 +35,33 @@ GJK_FLOOR_CURVED = 1e-8
 #: Roundoff of v.w in units of |v| * size: gaps below this cannot be measured, so GJK accepts them.
 GJK_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
 
-#: Most steps of one GJK search that do not shorten v measurably (a count). Where one vertex of the simplex is far away, a
+#: Most GJK steps in a row that do not shorten v measurably (a count). Where one vertex of the simplex is far away, a
 #: step may turn v without shortening it, and only the next one gains.
 GJK_STALLS = 4
+
+#: A search that has come to a halt is still called SEPARATED when its bounds differ by less than this * size: a tenth of
+#: the 1e-9 * size that polytopes promise, and of the 1e-6 * size that curved shapes do.
+GJK_SLACK = 1e-10
+GJK_SLACK_CURVED = 1e-7
 
 #: GJK's iteration limits. Polytopes of 30-60 vertices take 4 to 8; curved needles up to a few dozen. Past the limit
 #: the status is UNCONVERGED, never SEPARATED.
 GJK_ITERATIONS = 64
 GJK_ITERATIONS_CURVED = 512
 
-#: EPA stops when the depth's upper and lower bounds differ by less than this times `size`.
+#: EPA stops when the depth's upper and lower bounds differ by less than this times `size`. On curved surfaces, half of
+#: the 1e-6 * size that they promise: the number of faces grows with the inverse of it.
 EPA_GAP = 1e-12
-EPA_GAP_CURVED = 2.5e-7
+EPA_GAP_CURVED = 5e-7
 
 #: EPA treats a new support point within this * size of a face's plane as lying in the plane, and merges the face into
 #: what the point sees. Larger than the roundoff of a plane through three points of a well-shaped face, smaller than
 #: EPA_GAP so that it never hides a gain.
 EPA_COPLANAR = 4e-14
 
-#: Largest number of living faces of EPA's polytope. A generic pair needs under 200; two
-#: coaxial cylinders, whose depth is the same all around, a few thousand.
-EPA_FACES = 8192
+#: Largest number of living faces of EPA's polytope. A generic pair needs under 200; two coaxial cylinders, whose depth is
+#: the same all around, up to 20,000 (some milliseconds, 7 MB).
+EPA_FACES = 32768
 
 #: Faces of the first try; its scratch memory is small enough to be had for nothing. On overflow the search is repeated
 #: with EPA_FACES, which gives the same bytes as if it had been used at once.
@@ -107,8 +113,9 @@ CHUNG_WANG_VOLUME = 16.0 * UNIT_ROUNDOFF
 V_CLIP_TIE = 8.0 * UNIT_ROUNDOFF
 V_CLIP_LEAVE = 24.0 * UNIT_ROUNDOFF
 
-#: V-Clip takes its closest points as proved when the lower bound of the distance is within this * (size + |offset|).
-V_CLIP_GAP = 1e-10
+#: V-Clip takes its closest points as proved when the lower bound of the distance is within this * (size + |offset|): half of
+#: the 1e-9 * size that polytopes promise. Only faces that HULL_COPLANAR merged out of plane come near it.
+V_CLIP_GAP = 5e-10
 
 #: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
 #: crosses a hull of V vertices in about 2 sqrt(V).

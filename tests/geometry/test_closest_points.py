@@ -295,3 +295,17 @@ def test_region_of_the_closest_point():
     cases = [((-1, -1, 1), 0), ((4, -1, 1), 1), ((-1, 4, 1), 2), ((1, -1, 1), 3), ((2, 2, 1), 4), ((-1, 1, 1), 5)]
     for p, region in [*cases, ((0.5, 0.5, 1), 6)]:
         assert _device_point_triangle(tuple(float(x) for x in p), a, b, c)[2] == region
+
+
+def test_boxes_turned_by_almost_nothing():
+    # Edges almost parallel, faces almost facing: the closest points jump, the distance must not.
+    rng = np.random.default_rng(35)
+    a, b = Things("box", rng, 600, 2.0, 1.0), Things("box", rng, 600, 2.0, 1.0)
+    axis, angle = rng.normal(size=(600, 3)), 10.0 ** rng.uniform(-15, -1, 600)
+    x, y, z = (axis / np.linalg.norm(axis, axis=1, keepdims=True) * angle[:, None]).T
+    zero = np.zeros(600)
+    turn = np.stack([np.stack(r, axis=1) for r in ((zero, -z, y), (z, zero, -x), (-y, x, zero))], axis=1)
+    u, _, v = np.linalg.svd(np.eye(3) + turn)
+    b.rotation = a.rotation @ (u @ v)
+    b.corners = oracle.box_corners(b.center, b.half, b.rotation)
+    prove(closest(a, b), a, b, 10.0, least=1e-4)

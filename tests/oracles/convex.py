@@ -312,8 +312,9 @@ def edge_distance(edges_a: np.ndarray, edges_b: np.ndarray) -> float:
     dd, ee, de = (d * d).sum(-1), (e * e).sum(-1), (d * e).sum(-1)
     dr, er = (d * r).sum(-1), (e * r).sum(-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Where the lines are closest, then each end against the other segment.
-        pairs = [((de * er - ee * dr) / (dd * ee - de * de), None)]
+        # Where the lines are closest (by cross products, which do not cancel), then each end against the other segment.
+        across = np.cross(d, e)
+        pairs = [((np.cross(e, r) * across).sum(-1) / (across * across).sum(-1), None)]
         pairs += [(np.zeros_like(de), None), (np.ones_like(de), None)]
         pairs += [(-dr / dd, np.zeros_like(de)), ((de - dr) / dd, np.ones_like(de))]
         best = np.inf

@@ -23,9 +23,10 @@ def contact_capsule_capsule(half_a, half_b, r, t):
     # P(s) = (0, 0, s), Q(u) = t + u b; minimise |P - Q|^2 over |s| <= half_a, |u| <= half_b.
     tb = t[0] * b[0] + t[1] * b[1] + t[2] * b[2]
     sine2 = b[0] * b[0] + b[1] * b[1]
-    if sine2 > 1e-18 and half_a > 0.0 and half_b > 0.0:
-        # Along the common perpendicular, then clamp u, s, and u again (the usual order for convex quadratics).
-        s = (t[2] - tb * cosine) / sine2
+    if sine2 > 1e-30 and half_a > 0.0 and half_b > 0.0:
+        # Along the common perpendicular, then clamp u, s, and u again (the usual order for convex quadratics). Written with
+        # the parts across A, as t_z - (t.b) cosine cancels where the segments are all but parallel.
+        s = t[2] - cosine * ((t[0] * b[0] + t[1] * b[1]) / sine2)
         s = min(max(s, -half_a), half_a)
         u = min(max(s * cosine - tb, -half_b), half_b)
         s = min(max(t[2] + u * cosine, -half_a), half_a)
@@ -45,7 +46,7 @@ def contact_capsule_capsule(half_a, half_b, r, t):
         return distance, (0.0, 0.0, s), (d[0] / distance, d[1] / distance, d[2] / distance)
     # The segments meet: orthogonal to both where they span a plane, else to whichever is a segment.
     sine = math.sqrt(sine2)
-    if half_a > 0.0 and half_b > 0.0 and sine > 1e-9:
+    if half_a > 0.0 and half_b > 0.0 and sine > 1e-15:
         return 0.0, (0.0, 0.0, s), (-b[1] / sine, b[0] / sine, 0.0)
     if half_a > 0.0:
         return 0.0, (0.0, 0.0, s), (1.0, 0.0, 0.0)

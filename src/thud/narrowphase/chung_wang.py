@@ -12,6 +12,8 @@ Deviations from the printed algorithm:
 - Where a reflection brings nothing (w takes the simplex no closer to the origin), or cannot (d is already orthogonal to
   w), the next d is taken from the simplex's closest point, as GJK does. That step either separates, or ends, or takes the
   simplex closer, so the search cannot cycle: there are finitely many simplices and none returns.
+- Close to contact that point has few digits. Its direction is then taken from what has more: orthogonal to a segment,
+  or the normal of a plane of the simplex. A wrong guess costs a step; an axis only counts once it separates.
 
 It decides intersection only; the distance along d is not the closest ([Yang] 2.8.2).
 """
@@ -90,10 +92,7 @@ def closest_on_tetrahedron(a, b, c, d):
 
 @device
 def closest_on_simplex(n, w0, w1, w2, w3):
-    """Closest point of the simplex w0 .. w(n-1) to the origin: (inside, v, four weights).
-
-    Unlike GJK's, the newest vertex may lie anywhere, so the face without it is tried too.
-    """
+    """Closest point of the simplex w0 .. w(n-1) to the origin: (inside, v, four weights)."""
     if n == 1:
         return False, w0, 1.0, 0.0, 0.0, 0.0
     if n == 2:
@@ -157,16 +156,17 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
     length = math.sqrt(norm2(axis))
     v = (axis[0] / length, axis[1] / length, axis[2] / length)
     closest, closest2, n = zero, 1e308, 0
-    from_simplex, reflections, stalls = False, 0, 0
-    for i in range(GJK_ITERATIONS):
+    from_simplex, reflections, stalls, count = False, 0, 0, 0
+    while count < GJK_ITERATIONS:
+        count += 1
         w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
         vw, v2 = dot(v, w), norm2(v)
         # P.d < Q.d by more than the touch distance: the plane through w orthogonal to d separates.
         if vw > 0.0 and vw * vw > touch2 * v2:
-            return SEPARATED, v, i + 1
+            return SEPARATED, v, count
         # Nothing of A - B lies closer than the simplex's closest point, and the axis through it does not separate.
         if from_simplex and v2 - vw <= GJK_GAP * v2:
-            return OVERLAPPING, v, i + 1
+            return OVERLAPPING, v, count
         # The proof of overlap: the points P - Q kept so far.
         if n == 0:
             w0 = w
@@ -179,7 +179,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
         inside, u, x0, x1, x2, x3 = closest_on_simplex(n + 1, w0, w1, w2, w3)
         u2 = norm2(u)
         if inside or u2 <= touch2:
-            return OVERLAPPING, v, i + 1
+            return OVERLAPPING, v, count
         if u2 < closest2:
             n, w0, w1, w2 = carriers(w0, w1, w2, w3, x0, x1, x2, x3)
             closest, closest2 = squared_up(n, w0, w1, u), u2
@@ -208,7 +208,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
                 height = dot(normal, p)
                 if height != 0.0:
                     v, from_simplex = scale(normal, height), False
-    return UNCONVERGED, v, GJK_ITERATIONS
+    return UNCONVERGED, v, count
 
 
 @kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, u1[::1]")

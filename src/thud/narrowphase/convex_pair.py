@@ -145,6 +145,13 @@ def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reac
     # Not before they are known to be apart.
     reach = max(reach, touch)
     status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
+    return unsigned_outcome(status, v, p, lower, ra, radius, touch, reach)
+
+
+@device
+def unsigned_outcome(status, v, p, lower, ra, radius, touch, reach):
+    """What `pair_distance` makes of GJK's answer for cores with radii that sum to `radius`, A's being `ra`."""
+    zero = (0.0, 0.0, 0.0)
     if status == OVERLAPPING:
         return OVERLAPPING, 0.0, p, zero
     length = norm(v)
@@ -215,14 +222,14 @@ def half_spaces_point(reals, a, b, r, t):
     n = (reals[a, P0], reals[a, P1], reals[a, P2])
     m = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
     height_a, height_b = reals[a, P3], reals[b, P3] + dot(m, t)
-    # Where the normals agree, below both planes; otherwise on both: x = u (n + m) + v (n - m), n.x = a, m.x = b. The two
-    # vectors are orthogonal, and their squared lengths are twice 1 + n.m and 1 - n.m without cancellation.
-    if dot(n, m) > 0.0:
-        height_a = height_b = min(height_a, height_b)
+    # x = u (n + m) + v (n - m): the two vectors are orthogonal, and their squared lengths are twice 1 + n.m and 1 - n.m
+    # without cancellation.
     e, f = (n[0] + m[0], n[1] + m[1], n[2] + m[2]), (n[0] - m[0], n[1] - m[1], n[2] - m[2])
-    u, v = (height_a + height_b) / norm2(e), 0.0
-    if height_a != height_b:
-        v = (height_a - height_b) / norm2(f)
+    if dot(n, m) > 0.0:
+        u, v = 2.0 * min(height_a, height_b) / norm2(e), 0.0
+    else:
+        # Where the planes leave a gap, twice as far as where they meet: on both of them roundoff would decide.
+        u, v = 2.0 * min(height_a + height_b, 0.0) / norm2(e), (height_a - height_b) / norm2(f)
     return u * e[0] + v * f[0], u * e[1] + v * f[1], u * e[2] + v * f[2]
 
 

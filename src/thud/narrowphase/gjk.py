@@ -20,11 +20,14 @@ from thud.constants import (
     GJK_ITERATIONS,
     GJK_ITERATIONS_CURVED,
     GJK_ROUNDOFF,
+    GJK_SLACK,
+    GJK_SLACK_CURVED,
+    GJK_STALLS,
     TOUCH,
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm2
-from thud.narrowphase.simplex import closest_on_segment, closest_on_tetrahedron, closest_on_triangle
+from thud.narrowphase.simplex import advance_with_care, closest_on_segment, closest_on_tetrahedron, closest_on_triangle
 from thud.narrowphase.support import load_part, support
 from thud.shapes.packed import BOUND, CENTER
 from thud.shapes.shape import HULL
@@ -101,13 +104,16 @@ def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     return mix(x0 / total, x1 / total, x2 / total, x3 / total, a0, a1, a2, a3)
 
 
-@device
-def run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
-    """`gjk_intersects`, inlined: for the hottest rows."""
+@kernel
+def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
+
+    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
+    """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    limit = GJK_ITERATIONS if part_a[0] <= HULL and part_b[0] <= HULL else GJK_ITERATIONS_CURVED
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
     reach = radius + touch_distance(reals, a, b, t)
-    reach2 = reach * reach
+    reach2, floor2 = reach * reach, floor * floor
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     v = axis
@@ -119,8 +125,9 @@ def run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis,
         # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
         if vw > 0.0 and vw * vw > reach2 * v2:
             return SEPARATED, v
-        # Upper and lower bound agree to roundoff, and the lower one is within reach.
-        if n > 0 and v2 - vw <= GJK_GAP * v2:
+        # Upper and lower bound agree as well as `gjk_distance` asks, and the lower one is within reach.
+        excess = v2 - vw - gap * v2
+        if n > 0 and (excess <= 0.0 or excess * excess <= floor2 * v2):
             return OVERLAPPING, v
         if n == 0:
             w0 = w
@@ -159,16 +166,8 @@ def run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis,
             else:
                 w2 = w3
             n += 1
-    return UNCONVERGED, v
-
-
-@kernel
-def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
-    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
-
-    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
-    """
-    return run_gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
+    # No progress left in this precision.
+    return careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius), v
 
 
 @device
@@ -181,19 +180,18 @@ def mix(x0, x1, x2, x3, a0, a1, a2, a3):
     )
 
 
-@device
-def run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
-    """`gjk_distance`, inlined: for the hottest rows."""
+@kernel
+def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+
+    Returns (status, v, point of A, lower bound). |v| is the distance. With SEPARATED v . x proves it, to the tolerances of
+    `stopping`; the cores may still touch within them: compare the lower bound with the touch distance. OVERLAPPING: the
+    cores meet, or |v| is below the touch distance and its direction may be noise.
+    """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
-    limit = GJK_ITERATIONS if polytopes else GJK_ITERATIONS_CURVED
-    gap = GJK_GAP if polytopes else GJK_GAP_CURVED
-    touch = touch_distance(reals, a, b, t)
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
     touch2 = touch * touch
-    size = part_size(reals, a, b)
-    floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
-    if not polytopes:
-        floor += GJK_FLOOR_CURVED * size
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
@@ -207,7 +205,7 @@ def run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, r
         lower = max(lower, vw / length)
         if lower > reach:
             return SEPARATED, v, pa, lower
-        if n > 0 and v2 - vw <= gap * v2 + floor * length:
+        if n > 0 and v2 - vw <= (gap * min(length, size) + floor) * length:
             return SEPARATED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
         if n == 0:
             w0, a0 = w, pa
@@ -249,17 +247,95 @@ def run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, r
                 w2, a2, x2 = w3, a3, x3
             n += 1
         x1, x2, x3 = x1 if n > 1 else 0.0, x2 if n > 2 else 0.0, 0.0
-    # No progress left in this precision. Separated if the two bounds say so anyway.
-    length = math.sqrt(v2)
-    status = SEPARATED if length - lower <= 1e-10 * size + 1e-9 * length + floor and lower > 0.0 else UNCONVERGED
-    return status, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+    # No progress left in this precision.
+    return gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, v, reach)
 
 
 @kernel
-def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
-    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other, for boolean searches that have come to a halt at `axis`."""
+    reach = radius + touch_distance(reals, a, b, t)
+    status, _v, _p, lower = gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    return OVERLAPPING if status == SEPARATED and lower <= reach else status
 
-    Returns (status, v, point of A, lower bound). |v| is the distance; OVERLAPPING means the cores meet or touch: v is
-    then 0 or below the touch distance.
+
+@kernel
+def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
+
+    Two things stop the quick search for no good reason. In a flat simplex the signed areas and volumes it goes by are noise,
+    so that v gets longer: here every face and edge is tried then. And where one vertex of the simplex is far away, a step
+    may turn v without shortening it, and only the next one gains: here a few such steps in a row are allowed.
     """
-    return run_gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
+    gap, floor, limit = stopping(reals, a, b, t, polytopes)
+    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    a0, a1, a2, a3 = zero, zero, zero, zero
+    x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
+    v, shortest = axis, math.inf
+    n, stalls, lower, shown = 0, 0, -math.inf, -math.inf
+    for _ in range(limit):
+        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        length = math.sqrt(norm2(v))
+        shown = dot(v, w) / length
+        lower = max(lower, shown)
+        if lower > reach:
+            return SEPARATED, v, pa, lower
+        if n > 0 and (length - shown <= gap * min(length, size) + floor or stalls > GJK_STALLS):
+            break
+        if n == 0:
+            w0, a0 = w, pa
+        elif n == 1:
+            w1, a1 = w, pa
+        elif n == 2:
+            w2, a2 = w, pa
+        else:
+            w3, a3 = w, pa
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
+        if inside:
+            return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
+        stalls += 1
+        if norm2(v) >= shortest * shortest:
+            v, x0, x1, x2, x3 = advance_with_care(n + 1, w0, w1, w2, w3)
+        length = math.sqrt(norm2(v))
+        if length < shortest:
+            stalls = 0
+        if length <= touch:
+            return OVERLAPPING, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+        shortest = min(length, shortest)
+        n, w0, w1, w2, a0, a1, a2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3)
+        x3 = 0.0
+    # The two bounds of this v have met as well as they ever will.
+    length = math.sqrt(norm2(v))
+    slack = gap * min(length, size) + floor + (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
+    return SEPARATED if length - shown <= slack else UNCONVERGED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+
+
+@device
+def keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3):
+    """The vertices that carry v moved to the front: (how many, three of w, of a, of the weights)."""
+    n = 0
+    if x0 > 0.0:
+        n = 1
+    if x1 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w1, a1, x1
+        n += 1
+    if x2 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w2, a2, x2
+        elif n == 1:
+            w1, a1, x1 = w2, a2, x2
+        n += 1
+    if x3 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w3, a3, x3
+        elif n == 1:
+            w1, a1, x1 = w3, a3, x3
+        else:
+            w2, a2, x2 = w3, a3, x3
+        n += 1
+    return n, w0, w1, w2, a0, a1, a2, x0, x1 if n > 1 else 0.0, x2 if n > 2 else 0.0

@@ -138,10 +138,12 @@ def point_ellipsoid(p, e0, e1, e2):
         y2 = max(y2, 1e-30 * m)
     r0, r1, r2 = (e0 / m) * (e0 / m), (e1 / m) * (e1 / m), (e2 / m) * (e2 / m)
     c0, c1, c2 = (e0 / m) * (y0 / m), (e1 / m) * (y1 / m), (e2 / m) * (y2 / m)
-    g0, g1, g2 = (e0 / m - 1.0) * (e0 / m + 1.0), (e1 / m - 1.0) * (e1 / m + 1.0), (e2 / m - 1.0) * (e2 / m + 1.0)
+    # Exactly 0 for the smallest radius: e / m may be off 1 by a roundoff, which near the centre is more than u.
+    g0, g1, g2 = (e0 - m) / m * (e0 + m) / m, (e1 - m) / m * (e1 + m) / m, (e2 - m) / m * (e2 + m) / m
     # Each term alone must not exceed 1: a lower bound of the root.
     u = max(c0 - g0, c1 - g1, c2 - g2)
-    for _ in range(100):
+    # From as little as 1e-30 each step makes u half as large again, or better.
+    for _ in range(256):
         t0, t1, t2 = c0 / (u + g0), c1 / (u + g1), c2 / (u + g2)
         value = t0 * t0 + t1 * t1 + t2 * t2 - 1.0
         slope = 2.0 * (t0 * t0 / (u + g0) + t1 * t1 / (u + g1) + t2 * t2 / (u + g2))
