@@ -51,21 +51,21 @@ class Coal:
         collide, result = self.coal.collide, self.coal.CollisionResult()
         request = self.coal.CollisionRequest()
         request.enable_contact = False
-        hits = np.empty(len(self.calls), dtype=np.bool_)
-        for i, (a, ta, b, tb) in enumerate(self.calls):
+        hits = []
+        for a, ta, b, tb in self.calls:
             result.clear()
-            hits[i] = collide(a, ta, b, tb, request, result) > 0
-        return hits
+            hits.append(collide(a, ta, b, tb, request, result))
+        return np.array(hits) > 0
 
     def distance(self) -> Floats:
         measure, result = self.coal.distance, self.coal.DistanceResult()
         request = self.coal.DistanceRequest()
         request.enable_signed_distance = False
-        distances = np.empty(len(self.calls))
-        for i, (a, ta, b, tb) in enumerate(self.calls):
+        distances = []
+        for a, ta, b, tb in self.calls:
             result.clear()
-            distances[i] = measure(a, ta, b, tb, request, result)
-        return distances
+            distances.append(measure(a, ta, b, tb, request, result))
+        return np.array(distances)
 
 
 class Fcl:
@@ -99,17 +99,17 @@ class Fcl:
 
     def boolean(self) -> npt.NDArray[np.bool_]:
         collide, request = self.fcl.collide, self.fcl.CollisionRequest()
-        hits = np.empty(len(self.calls), dtype=np.bool_)
-        for i, (a, b) in enumerate(self.calls):
-            hits[i] = collide(a, b, request, self.fcl.CollisionResult()) > 0
-        return hits
+        hits = []
+        for a, b in self.calls:
+            hits.append(collide(a, b, request, self.fcl.CollisionResult()))
+        return np.array(hits) > 0
 
     def distance(self) -> Floats:
         measure, request = self.fcl.distance, self.fcl.DistanceRequest()
-        distances = np.empty(len(self.calls))
-        for i, (a, b) in enumerate(self.calls):
-            distances[i] = measure(a, b, request, self.fcl.DistanceResult())
-        return distances
+        distances = []
+        for a, b in self.calls:
+            distances.append(measure(a, b, request, self.fcl.DistanceResult()))
+        return np.array(distances)
 
 
 class Bullet:
@@ -152,18 +152,18 @@ class Bullet:
 
     def boolean(self) -> npt.NDArray[np.bool_]:
         closest, client = self.bullet.getClosestPoints, self.client
-        hits = np.empty(len(self.calls), dtype=np.bool_)
-        for i, (a, b) in enumerate(self.calls):
-            hits[i] = len(closest(a, b, 0.0, physicsClientId=client)) > 0
-        return hits
+        hits = []
+        for a, b in self.calls:
+            hits.append(len(closest(a, b, 0.0, physicsClientId=client)))
+        return np.array(hits) > 0
 
     def distance(self) -> Floats:
         closest, client = self.bullet.getClosestPoints, self.client
-        distances = np.empty(len(self.calls))
-        for i, (a, b) in enumerate(self.calls):
+        distances = []
+        for a, b in self.calls:
             points = closest(a, b, 1e3, physicsClientId=client)
-            distances[i] = max(min((point[8] for point in points), default=np.inf), 0.0)
-        return distances
+            distances.append(min(point[8] for point in points) if points else np.inf)
+        return np.maximum(distances, 0.0)
 
     def close(self) -> None:
         self.bullet.disconnect(self.client)

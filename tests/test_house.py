@@ -22,7 +22,9 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_import_pulls_no_numba_scipy_or_optional_package() -> None:
-    code = "import sys, thud, thud.geometry, thud.narrowphase, thud.shapes; print(*sorted(m.split('.')[0] for m in sys.modules))"
+    code = (
+        "import sys, thud, thud.geometry, thud.narrowphase, thud.shapes; print(*sorted(m.split('.')[0] for m in sys.modules))"
+    )
     loaded = set(python(code).stdout.split())
     assert "numpy" in loaded
     heavy = {"numba", "llvmlite", "scipy", "matplotlib", "typer", "rich", "trimesh", "lmdb", "rasterio", "moderngl", "viser"}
@@ -69,7 +71,12 @@ def test_architecture_names_files_that_exist() -> None:
     for name in re.findall(r"`([\w/]+\.py|[\w/]+/)`", table):
         if "/" in name:
             folder = name.rsplit("/", 1)[0]
-        candidates = [ROOT / "src/thud" / name, ROOT / "src/thud" / folder / name, ROOT / name, ROOT / "src/thud/geometry" / name]
+        candidates = [
+            ROOT / "src/thud" / name,
+            ROOT / "src/thud" / folder / name,
+            ROOT / name,
+            ROOT / "src/thud/geometry" / name,
+        ]
         assert any(path.exists() for path in candidates), name
 
 

@@ -10,7 +10,9 @@ that it has one specialisation:
     @kernel("i8, i8, f8[:,::1], f8[::1]")
     def distance_rows(start, stop, points_in, distance_out): ...
 
-A bare `@kernel` is a function that other kernels call and that is not inlined (to keep compile times down).
+A bare `@kernel` is a function that other kernels call and that is not inlined (to keep compile times down). A large one
+also states its signature, `@kernel(inner="...")`, so that warming up compiles it by itself, with progress, before the
+entries that need it.
 """
 
 from __future__ import annotations
@@ -46,7 +48,12 @@ _TYPE_MODULES = {"packed": "thud.narrowphase.packed_type"}
 
 def resolve_signature(text: str) -> tuple[Any, ...]:
     """Numba types of a signature text."""
-    namespace = {key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1")}
+    namespace: dict[str, Any] = {key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1")}
+    namespace["vec3"] = types.UniTuple(types.f8, 3)
+    namespace["mat3"] = types.UniTuple(types.f8, 9)
+    # The arrays that GJK and EPA read: part_ints, part_reals, vertices, link_starts, links.
+    i2, f2 = types.i8[:, ::1], types.f8[:, ::1]
+    namespace["hulls"] = (i2, f2, f2, types.i8[::1], i2)
     for name, module in _TYPE_MODULES.items():
         if name in text:
             namespace[name] = importlib.import_module(module).NUMBA_TYPE
@@ -106,21 +113,23 @@ def _compile_later(function: Callable[..., Any], signature: str | None, **option
     return dispatcher
 
 
-def _decorator(argument: Any, **options: Any) -> Any:
-    """Serve both `@kernel` and `@kernel("signature")`."""
+def _decorator(argument: Any, inner: str | None, **options: Any) -> Any:
+    """Serve `@kernel`, `@kernel("signature")` and `@kernel(inner="signature")`."""
     if callable(argument):
         return _compile_later(argument, None, _nrt=False, **options)
+    if inner is not None:
+        return lambda function: _compile_later(function, inner, _nrt=False, **options)
     return lambda function: _compile_later(function, argument, **options)
 
 
-def kernel(argument: Any) -> Any:
+def kernel(argument: Any = None, *, inner: str | None = None) -> Any:
     """Compile a function with the fast-math subset. See the module's docstring."""
-    return _decorator(argument, fastmath=FAST_MATH)
+    return _decorator(argument, inner, fastmath=FAST_MATH)
 
 
-def exact_kernel(argument: Any) -> Any:
+def exact_kernel(argument: Any = None, *, inner: str | None = None) -> Any:
     """Compile a function with no fast-math: for inclusion tests, predicates, outward rounding and roots."""
-    return _decorator(argument)
+    return _decorator(argument, inner)
 
 
 def device(function: Callable[..., Any]) -> Any:

@@ -59,6 +59,10 @@ EPA_GAP_CURVED = 5e-7
 #: EPA_GAP so that it never hides a gain.
 EPA_COPLANAR = 4e-14
 
+#: On curved shapes EPA trusts no face that is lower than this * size: a roundoff of 1e-16 * size at its corners turns its
+#: normal by up to 1e-7, which moves its plane by less than EPA_GAP_CURVED.
+EPA_THIN = 1e-9
+
 #: Largest number of living faces of EPA's polytope. A generic pair needs under 200; two coaxial cylinders, whose depth is
 #: the same all around, up to 20,000 (some milliseconds, 7 MB).
 EPA_FACES = 32768

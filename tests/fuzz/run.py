@@ -6,12 +6,17 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.fuzz.blocks import ROWS, make_block
+import thud
+from tests.fuzz.blocks import ROWS, Block, make_block
+from tests.fuzz.casts import check_casts
+from tests.fuzz.contacts import check_contacts
 from tests.fuzz.invariants import UNCONVERGED, Failure, check_invariants, check_oracles, query
+from tests.fuzz.points import check_points, check_rays
 from tests.fuzz.poses import POSES
 from tests.fuzz.shapes import KINDS
 from tests.oracles import convex
@@ -21,6 +26,8 @@ SIZES = {"ci": 20, "standard": 40, "full": 62}
 
 #: Rows of a block that are compared with the oracles: each kind of pose twice.
 ORACLE_ROWS = 20
+
+CHECKS = ("distance", "oracles", "contacts", "casts", "points")
 
 
 @dataclass
@@ -33,32 +40,44 @@ class Tally:
     failures: list[Failure] = field(default_factory=list)
 
 
-def run_block(
-    kind_a: str, kind_b: str, number: int, seed: int, tally: Tally, *, invariants: bool = True, oracles: bool = True
-) -> None:
+def check_block(block: Block, signed: thud.Distances, checks: tuple[str, ...] = CHECKS) -> Iterator[Failure]:
+    """Failures of one block. `signed` are its signed distances."""
+    if "distance" in checks:
+        yield from check_invariants(block)
+    if "oracles" in checks:
+        yield from check_oracles(block.rows(slice(0, ORACLE_ROWS)))
+    if "contacts" in checks:
+        yield from check_contacts(block, signed)
+    if "casts" in checks:
+        yield from check_casts(block, signed)
+    if "points" in checks and block.kind_a == block.kind_b:
+        yield from check_points(block)
+        yield from check_rays(block)
+
+
+def run_block(kind_a: str, kind_b: str, number: int, seed: int, tally: Tally, checks: tuple[str, ...] = CHECKS) -> None:
     """Check one block and add to the tally."""
     block = make_block(kind_a, kind_b, number, seed)
-    status = query(block, signed=True).status
-    tally.unconverged[kind_a, kind_b] += int((status == UNCONVERGED).sum())
-    if invariants:
-        tally.poses += ROWS
-        tally.failures += check_invariants(block)
-    if oracles:
-        tally.compared += ORACLE_ROWS
-        tally.failures += check_oracles(block.rows(slice(0, ORACLE_ROWS)))
+    signed = query(block, signed=True)
+    tally.poses += ROWS
+    tally.compared += ORACLE_ROWS if "oracles" in checks else 0
+    tally.unconverged[kind_a, kind_b] += int((signed.status == UNCONVERGED).sum())
+    tally.failures += check_block(block, signed, checks)
 
 
-def show_row(kind_a: str, kind_b: str, number: int, seed: int, row: int) -> None:
+def show_row(kind_a: str, kind_b: str, number: int, seed: int, row: int, checks: tuple[str, ...] = CHECKS) -> None:
     """Print everything about one row: shapes, poses, answers, reference, and the rules it breaks."""
     np.set_printoptions(precision=17, linewidth=140)
-    block = make_block(kind_a, kind_b, number, seed).rows([row])
+    whole = make_block(kind_a, kind_b, number, seed)
+    block = whole.rows([row])
     print(f"pose kind {POSES[row % len(POSES)]}, size {block.size!r}, allowed error {block.limit[0]:.3g}")
     print(f"a = {block.a!r}\nb = {block.b!r}")
     print(f"pose_a rows = {block.pose_a.rows[0].tolist()}\npose_b rows = {block.pose_b.rows[0].tolist()}")
     for signed in (True, False):
         print(f"signed={signed}: {query(block, signed=signed)}")
     print("oracle:", convex.signed_distance(block.a, block.b, block.pose_a.rows, block.pose_b.rows))
-    for failure in [*check_invariants(block), *check_oracles(block)]:
+    broken = [f for f in check_block(whole, query(whole, signed=True), checks) if f.row == row]
+    for failure in [*broken, *check_oracles(block)]:
         print(f"broken: {failure.check}, {failure.error:.3g} where {failure.limit:.3g} is allowed")
 
 
@@ -76,16 +95,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="ci")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checks", nargs="+", choices=CHECKS, default=CHECKS, help="only these groups of rules")
     parser.add_argument("--pair", nargs=2, metavar=("A", "B"), choices=KINDS, help="only this ordered pair of kinds")
     parser.add_argument("--block", type=int, help="only this block")
     parser.add_argument("--row", type=int, help="with --pair and --block: print everything about one row")
-    parser.add_argument("--no-oracles", action="store_true", help="invariants only")
-    parser.add_argument("--no-invariants", action="store_true", help="oracles only")
     chosen = parser.parse_args(arguments)
+    checks = tuple(chosen.checks)
     if chosen.row is not None:
         if chosen.pair is None or chosen.block is None:
             parser.error("--row needs --pair and --block")
-        show_row(*chosen.pair, chosen.block, chosen.seed, chosen.row)
+        show_row(*chosen.pair, chosen.block, chosen.seed, chosen.row, checks)
         return
     pairs = [tuple(chosen.pair)] if chosen.pair else [(a, b) for a in KINDS for b in KINDS]
     numbers = range(SIZES[chosen.size]) if chosen.block is None else [chosen.block]
@@ -93,15 +112,13 @@ def main(arguments: list[str] | None = None) -> None:
     for done, (a, b) in enumerate(pairs, 1):
         before = len(tally.failures)
         for number in numbers:
-            run_block(a, b, number, chosen.seed, tally, invariants=not chosen.no_invariants, oracles=not chosen.no_oracles)
-        print(
-            f"{done:3}/{len(pairs)}  {a + '-' + b:22} {len(tally.failures) - before:5} failures {tally.unconverged[a, b]:5} unconverged "
-            f"{time.perf_counter() - start:7.1f} s",
-            flush=True,
-        )
+            run_block(a, b, number, chosen.seed, tally, checks)
+        seconds = time.perf_counter() - start
+        outcome = f"{len(tally.failures) - before:5} failures {tally.unconverged[a, b]:5} unconverged"
+        print(f"{done:3}/{len(pairs)}  {a + '-' + b:22} {outcome} {seconds:7.1f} s", flush=True)
     report(tally.failures)
+    undecided = sum(tally.unconverged.values())
     print(
-        f"{tally.poses} poses, {tally.compared} compared with oracles, {sum(tally.unconverged.values())} unconverged", end=", "
+        f"{tally.poses} poses, {tally.compared} compared with oracles, {undecided} unconverged, {len(tally.failures)} failures"
     )
-    print(f"{len(tally.failures)} failures")
     sys.exit(bool(tally.failures))

@@ -128,17 +128,20 @@ class Part:
         return np.minimum(side, base) * np.where(inside, -1.0, 1.0)
 
 
-def parts_of(shape: thud.shapes.Shape, rotation: np.ndarray | None = None, position: np.ndarray | None = None) -> list[Part]:
+@lru_cache(maxsize=64)
+def parts_of(shape: thud.shapes.Shape) -> list[Part]:
     """The convex parts of a shape; of a compound all of them, nested ones included."""
-    rotation = np.eye(3) if rotation is None else rotation
-    position = np.zeros(3) if position is None else position
+    return _placed_parts(shape, np.eye(3), np.zeros(3))
+
+
+def _placed_parts(shape: thud.shapes.Shape, rotation: np.ndarray, position: np.ndarray) -> list[Part]:
     place = (rotation, position)
     match shape:
         case thud.Compound():
             found = []
             for child, row in zip(shape.shapes, shape.poses.rows, strict=True):
                 inner = row[:9].reshape(3, 3)
-                found += parts_of(child, rotation @ inner, rotation @ row[9:] + position)
+                found += _placed_parts(child, rotation @ inner, rotation @ row[9:] + position)
             return found
         case thud.Sphere():
             return [Part("polytope", np.zeros((1, 3)), shape.radius, *place)]
@@ -382,6 +385,12 @@ def point_distance(shape: thud.shapes.Shape, rows: np.ndarray, points: np.ndarra
     """Signed distance of world points (N, 3) to a shape at pose rows (N, 12): the least over its parts."""
     local = np.einsum("nji,nj->ni", rows[:, :9].reshape(-1, 3, 3), points - rows[:, 9:])
     return np.min([part.point_distance(local) for part in parts_of(shape)], axis=0)
+
+
+def surface_distance(shape: thud.shapes.Shape, rows: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Distance of world points (N, 3) to the nearest surface of a part of a shape at pose rows (N, 12)."""
+    local = np.einsum("nji,nj->ni", rows[:, :9].reshape(-1, 3, 3), points - rows[:, 9:])
+    return np.min([np.abs(part.point_distance(local)) for part in parts_of(shape)], axis=0)
 
 
 # --- curved shapes

@@ -26,7 +26,7 @@ SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 MISS, HIT, AT_START, CAST_UNCONVERGED = 0, 1, 2, 3
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def cast_pair(ints, reals, verts, link_starts, links, a, b, r, t, m, latest):
     """Parts a and b, B moving by m over [0, 1], up to time `latest`: (status, time, point, normal from A to B). A's frame."""
     zero = (0.0, 0.0, 0.0)

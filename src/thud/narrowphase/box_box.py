@@ -20,7 +20,7 @@ _FACE_PREFERENCE = 1e-12
 _PARALLEL = 1e-15
 
 
-@kernel
+@kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3, f8")
 def intersects_box_box(ax, ay, az, bx, by, bz, r, t, touch):
     """Whether the boxes meet; a gap of at most `touch` counts as touching."""
     q = (abs(r[0]), abs(r[1]), abs(r[2]), abs(r[3]), abs(r[4]), abs(r[5]), abs(r[6]), abs(r[7]), abs(r[8]))
@@ -82,7 +82,7 @@ def edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j):
     return ax * abs(n[0]) + ay * abs(n[1]) + az * abs(n[2]) + bx * m[0] + by * m[1] + bz * m[2] - along, n
 
 
-@kernel
+@kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3")
 def depth_box_box(ax, ay, az, bx, by, bz, r, t):
     """Least overlap over the 15 axes: (depth, unit normal from A to B). Negative depth: separated along that axis."""
     q = (abs(r[0]), abs(r[1]), abs(r[2]), abs(r[3]), abs(r[4]), abs(r[5]), abs(r[6]), abs(r[7]), abs(r[8]))

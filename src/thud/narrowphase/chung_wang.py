@@ -140,7 +140,7 @@ def squared_up(n, w0, w1, u):
     return add_scaled(u, e, -dot(u, e) / norm2(e))
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
 def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
     """Whether two polytopes (boxes, hulls) meet; touching counts.
 

@@ -30,7 +30,7 @@ def highest_plane(planes, first, count, p):
     return best, face
 
 
-@kernel
+@kernel(inner="packed, i8, i8, vec3")
 def closest_on_part(packed, part, point, p):
     """Signed distance and closest surface point of a part to p, in its frame: (distance, closest point).
 

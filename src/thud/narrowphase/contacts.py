@@ -54,7 +54,7 @@ def contact_rows(
     corners = _longest_loop(packed.loop_starts)
     face_a, face_b = np.empty((3 * corners, 3)), np.empty((3 * corners, 3))
     spare, out = np.empty((3 * corners, 3)), np.empty((3 * corners, 5))
-    faces = EPA_FACES_FIRST
+    faces = np.int64(EPA_FACES_FIRST)
     x, scratch = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
     for i in range(start, stop):
         shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
@@ -82,7 +82,7 @@ def contact_rows(
                 axis = center_axis(reals, a, b, rp, tp)
                 s, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, faces, x, scratch)
                 if s == UNCONVERGED and faces < EPA_FACES:
-                    faces = EPA_FACES
+                    faces = np.int64(EPA_FACES)
                     x, scratch = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
                     s, d, p, n = pair_signed(
                         ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, faces, x, scratch

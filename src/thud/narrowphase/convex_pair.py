@@ -31,7 +31,7 @@ def flip(r, t):
     return transpose(r), (-s[0], -s[1], -s[2])
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3")
 def half_space_pair(ints, reals, verts, link_starts, links, a, b, r, t):
     """Half-space a against any b: (signed distance, point on A, unit normal from A to B).
 
@@ -54,7 +54,7 @@ def half_space_pair(ints, reals, verts, link_starts, links, a, b, r, t):
     return d, (p[0] - d * n[0], p[1] - d * n[1], p[2] - d * n[2]), n
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3")
 def analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t):
     """Signed distance where a closed form exists: (found, signed distance, point on A, unit normal from A to B)."""
     kind_a, kind_b = ints[a, KIND], ints[b, KIND]
@@ -84,7 +84,7 @@ def analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t):
     return False, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
 def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
     """(status, axis): whether parts a and b meet; `axis` from B to A starts the search, the one returned may start
     the next."""
@@ -127,7 +127,7 @@ def finite_size(reals, a, b):
     return size
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
     """Unsigned: (status, distance, point on A, unit normal from A to B) of parts a and b.
 
@@ -164,7 +164,7 @@ def unsigned_outcome(status, v, p, lower, ra, radius, touch, reach):
     return OVERLAPPING, 0.0, (p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2]), zero
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8, i8, f8[::1], i8[::1]")
 def pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach, faces, x, i):
     """Signed: (status, distance, point on A, unit normal from A to B); negative depth in an overlap.
 
@@ -222,18 +222,26 @@ def half_spaces_point(reals, a, b, r, t):
     n = (reals[a, P0], reals[a, P1], reals[a, P2])
     m = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
     height_a, height_b = reals[a, P3], reals[b, P3] + dot(m, t)
-    # x = u (n + m) + v (n - m): the two vectors are orthogonal, and their squared lengths are twice 1 + n.m and 1 - n.m
-    # without cancellation.
-    e, f = (n[0] + m[0], n[1] + m[1], n[2] + m[2]), (n[0] - m[0], n[1] - m[1], n[2] - m[2])
+    e = (n[0] + m[0], n[1] + m[1], n[2] + m[2])
     if dot(n, m) > 0.0:
-        u, v = 2.0 * min(height_a, height_b) / norm2(e), 0.0
-    else:
-        # Where the planes leave a gap, twice as far as where they meet: on both of them roundoff would decide.
-        u, v = 2.0 * min(height_a + height_b, 0.0) / norm2(e), (height_a - height_b) / norm2(f)
-    return u * e[0] + v * f[0], u * e[1] + v * f[1], u * e[2] + v * f[2]
+        # Below both planes, along the sum of the normals; |n + m|^2 is twice 1 + n.m.
+        u = 2.0 * min(height_a, height_b) / norm2(e)
+        return u * e[0], u * e[1], u * e[2]
+    # From A's plane along it into B, twice as far as B's plane. The direction is the part of n + m in A's plane: m less its
+    # part along n would cancel where the planes are all but parallel, and then the way is long.
+    x = (height_a * n[0], height_a * n[1], height_a * n[2])
+    outside = dot(m, x) - height_b
+    if outside > 0.0:
+        s = dot(n, e)
+        g = (e[0] - s * n[0], e[1] - s * n[1], e[2] - s * n[2])
+        s = dot(n, g)
+        g = (g[0] - s * n[0], g[1] - s * n[1], g[2] - s * n[2])
+        u = 2.0 * outside / norm2(g)
+        x = (x[0] - u * g[0], x[1] - u * g[1], x[2] - u * g[2])
+    return x
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
 def pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
     """Penetration of two overlapping cores: (status, negative depth, point on A, unit normal from A to B)."""
     ra, rb = reals[a, RADIUS], reals[b, RADIUS]

@@ -150,7 +150,7 @@ def signed_rows(
     """Signed distances: negative penetration depth in an overlap; rows beyond `reach` get inf."""
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
     link_starts, links = packed.link_starts, packed.links
-    faces = EPA_FACES_FIRST
+    faces = np.int64(EPA_FACES_FIRST)
     x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
     i = start
     while i < stop:
@@ -164,7 +164,7 @@ def signed_rows(
             status, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach, faces, x, k)
         if status == UNCONVERGED and faces < EPA_FACES:
             # The small polytope may have been full: once more with the large one.
-            faces = EPA_FACES
+            faces = np.int64(EPA_FACES)
             x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
             continue
         write_distance(
@@ -173,18 +173,17 @@ def signed_rows(
         i += 1
 
 
-@kernel("i8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
-def distance_one(ints, reals, verts, link_starts, links, pose_a, pose_b, out):
-    """Unsigned distance of parts 0 and 1 at one pose each: out (3, 3) has point_a, point_b, normal as rows.
-
-    Returns (distance, status).
-    """
+@kernel("i8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1]")
+def distance_one(ints, reals, verts, link_starts, links, pose_a, pose_b, distance_out, rows_out):
+    """Unsigned distance of parts 0 and 1 at one pose each; rows_out has point_a, point_b, normal. Returns the status."""
     r, t = relative_pose(pose_a, 0, pose_b, 0)
-    axis = center_axis(reals, 0, 1, r, t)
-    status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, 0, 1, r, t, axis, 1e308)
+    a, b = np.int64(0), np.int64(1)  # not literals, which would be compiled for by themselves
+    axis = center_axis(reals, a, b, r, t)
+    status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, 1e308)
     ra, ta = load_rotation(pose_a, 0), load_translation(pose_a, 0)
     p, n = transform(ra, ta, p), rotate(ra, n)
-    out[0, 0], out[0, 1], out[0, 2] = p
-    out[1, 0], out[1, 1], out[1, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
-    out[2, 0], out[2, 1], out[2, 2] = n
-    return d, status
+    distance_out[0] = d
+    rows_out[0, 0], rows_out[0, 1], rows_out[0, 2] = p
+    rows_out[1, 0], rows_out[1, 1], rows_out[1, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
+    rows_out[2, 0], rows_out[2, 1], rows_out[2, 2] = n
+    return status

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._jit import device, kernel
-from thud.constants import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED
+from thud.constants import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2, sub
 from thud.narrowphase.gjk import difference_support, part_size
 from thud.narrowphase.simplex import closest_on_triangle
@@ -25,6 +27,9 @@ from thud.narrowphase.support import load_part
 from thud.shapes.shape import HULL
 
 OVERLAPPING, UNCONVERGED = 1, 2
+
+# Faces of the first tetrahedron: three vertices, counter-clockwise from outside, and the neighbours across their edges.
+_TETRAHEDRON = ((0, 1, 2, 1, 2, 3), (1, 0, 3, 0, 3, 2), (2, 1, 3, 0, 1, 3), (0, 2, 3, 0, 2, 1))
 
 # Layout of the scratch arrays for a polytope of at most F faces, V = F/2 + 4 vertices.
 # Reals: vertices (w, point of A) 6V; planes (normal, offset) 4F; heap keys 4F.
@@ -62,7 +67,7 @@ def _put(x, k, w, pa):
     x[6 * k + 3], x[6 * k + 4], x[6 * k + 5] = pa
 
 
-@kernel
+@kernel(inner="f8[::1], i8[::1], i8, i8, f8, i8")
 def _heap_push(x, i, faces, count, key, face):
     """Add (key, face); returns the new count."""
     keys, heap = 6 * epa_vertices(faces) + 4 * faces, 8 * faces
@@ -77,7 +82,7 @@ def _heap_push(x, i, faces, count, key, face):
     return count + 1
 
 
-@kernel
+@kernel(inner="f8[::1], i8[::1], i8, i8")
 def _heap_drop(x, i, faces, count):
     """Remove the least; returns the new count."""
     keys, heap = 6 * epa_vertices(faces) + 4 * faces, 8 * faces
@@ -110,17 +115,21 @@ def _heap_tidy(x, i, faces, count):
     return kept
 
 
-@device
-def _make_face(x, i, faces, face, v0, v1, v2, n0, n1, n2, area2):
-    """Fill face slot `face`; its plane has offset inf and normal 0 if the triangle has (almost) no area."""
+@kernel(inner="f8[::1], i8[::1], i8, i8, i8, i8, i8, i8, i8, i8, f8, f8")
+def _make_face(x, i, faces, face, v0, v1, v2, n0, n1, n2, area2, thin2):
+    """Fill face slot `face`; its plane has offset inf and normal 0 if the triangle has (almost) no area.
+
+    That is a squared area of area2, or a squared height of thin2.
+    """
     f = 6 * face
     i[f], i[f + 1], i[f + 2], i[f + 3], i[f + 4], i[f + 5] = v0, v1, v2, n0, n1, n2
     i[6 * faces + face] = 1
     p0, p1, p2 = _w(x, v0), _w(x, v1), _w(x, v2)
-    n = cross(sub(p1, p0), sub(p2, p0))
+    e, f, g = sub(p1, p0), sub(p2, p0), sub(p2, p1)
+    n = cross(e, f)
     length2 = norm2(n)
     at = 6 * epa_vertices(faces) + 4 * face
-    if length2 <= area2:
+    if length2 <= max(area2, thin2 * max(norm2(e), norm2(f), norm2(g))):
         x[at], x[at + 1], x[at + 2], x[at + 3] = 0.0, 0.0, 0.0, math.inf
         return math.inf
     length = math.sqrt(length2)
@@ -178,10 +187,10 @@ def _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x)
 
 
 @kernel
-def foot_point(x, i, faces, face_count, face, coplanar):
+def foot_point(x, i, faces, face_count, face, near):
     """How far the polytope's face misses the origin's foot on the plane of `face`, and the point of A that goes with it.
 
-    The foot may lie on any triangle of that plane: many share it where faces of A and B are parallel.
+    The foot may lie on any triangle of that plane, or within `near` of it: many share it where A and B have parallel faces.
     """
     planes = 6 * epa_vertices(faces)
     at = planes + 4 * face
@@ -189,10 +198,10 @@ def foot_point(x, i, faces, face_count, face, coplanar):
     point, best2 = (0.0, 0.0, 0.0), math.inf
     for k in range(face_count):
         other = planes + 4 * k
-        if k != face and (i[6 * faces + k] == 0 or x[other + 3] - offset > coplanar):
+        if k != face and (i[6 * faces + k] == 0 or x[other + 3] - offset > near):
             continue
         v0, v1, v2 = i[6 * k], i[6 * k + 1], i[6 * k + 2]
-        if k != face and max(below(x, v0, n, offset), below(x, v1, n, offset), below(x, v2, n, offset)) > coplanar:
+        if k != face and max(below(x, v0, n, offset), below(x, v1, n, offset), below(x, v2, n, offset)) > near:
             continue
         v, x0, x1, x2 = closest_on_triangle(_w(x, v0), _w(x, v1), _w(x, v2))
         miss2 = norm2((v[0] - offset * n[0], v[1] - offset * n[1], v[2] - offset * n[2]))
@@ -212,7 +221,7 @@ def below(x, k, n, offset):
     return offset - dot(n, _w(x, k))
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
 def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
     """Penetration depth of cores a and b: (status, depth, unit normal from A to B, whether the point is known, point of A).
 
@@ -230,6 +239,8 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
     # of a flat cap gets thousands of points and each would build the whole cap anew.
     hidden = -coplanar if polytopes else coplanar
     area2 = (1e-15 * size * size) ** 2
+    # A sliver in a flat side, such as a cap's between three points of its rim, has a normal off by roundoff over its height.
+    thin2 = 0.0 if polytopes else (EPA_THIN * size) ** 2
     upper, lower = 1e308, -1e308
     normal, point = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if not _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x):
@@ -237,12 +248,11 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
     v_max = epa_vertices(faces)
     planes, keys = 6 * v_max, 6 * v_max + 4 * faces
     alive, free, heaped, stacked, horizons, by_tail = 6 * faces, 7 * faces, 8 * faces, 12 * faces, 13 * faces, 16 * faces
-    heap = 0
-    heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 0, 0, 1, 2, 1, 2, 3, area2), 0)
-    heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 1, 1, 0, 3, 0, 3, 2, area2), 1)
-    heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 2, 2, 1, 3, 0, 1, 3, area2), 2)
-    heap = _heap_push(x, i, faces, heap, _make_face(x, i, faces, 3, 0, 2, 3, 0, 2, 1, area2), 3)
-    vertex_count, face_count, free_count = 4, 4, 0
+    heap = np.int64(4)
+    for k in range(4):
+        v0, v1, v2, n0, n1, n2 = _TETRAHEDRON[k]
+        _heap_push(x, i, faces, k, _make_face(x, i, faces, k, v0, v1, v2, n0, n1, n2, area2, thin2), k)
+    vertex_count, face_count, free_count, nobody = np.int64(4), np.int64(4), np.int64(0), np.int64(-1)
     while heap > 0 and vertex_count < v_max:
         key, face = x[keys], i[heaped]
         plane = planes + 4 * face
@@ -258,10 +268,11 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
         if height < upper:
             upper, normal = height, n
         if height - lower <= gap:
-            miss, point = foot_point(x, i, faces, face_count, face, coplanar)
-            if miss <= gap or height - lower <= coplanar:
+            miss, point = foot_point(x, i, faces, face_count, face, 0.5 * gap)
+            if miss <= gap or height - lower <= max(coplanar, 0.01 * gap):
                 return OVERLAPPING, height, n, miss <= gap, point
-            # The plane is near the origin, but the face is not: the origin is outside the polytope, beside it.
+            # The plane is near the origin, but the face is not: the origin is outside the polytope, beside it. Go on, if w
+            # is clearly outside: a point that lies in the face but for roundoff would turn faces inside out.
         # Remove all faces that see w, starting from this one. Seeing is a function of plane and point alone, so an
         # edge towards a face that does not see w is on the horizon for good.
         _put(x, vertex_count, w, pa)
@@ -308,7 +319,7 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
                 face_count += 1
             torn = torn or i[by_tail + tail] >= 0
             i[by_tail + tail] = new
-            offset = _make_face(x, i, faces, new, tail, head, vertex_count, other, -1, -1, area2)
+            offset = _make_face(x, i, faces, new, tail, head, vertex_count, other, nobody, nobody, area2, thin2)
             heap = _heap_push(x, i, faces, heap, offset, new)
             for j in range(3):
                 if i[6 * other + j] == head:

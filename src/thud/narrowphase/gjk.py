@@ -104,7 +104,7 @@ def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     return mix(x0 / total, x1 / total, x2 / total, x3 / total, a0, a1, a2, a3)
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
     """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
 
@@ -180,7 +180,7 @@ def mix(x0, x1, x2, x3, a0, a1, a2, a3):
     )
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
     """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
 
@@ -251,7 +251,7 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
     return gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, v, reach)
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
     """Whether two cores come within `radius` of each other, for boolean searches that have come to a halt at `axis`."""
     reach = radius + touch_distance(reals, a, b, t)
@@ -259,13 +259,14 @@ def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
     return OVERLAPPING if status == SEPARATED and lower <= reach else status
 
 
-@kernel
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
 def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
     """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
 
-    Two things stop the quick search for no good reason. In a flat simplex the signed areas and volumes it goes by are noise,
-    so that v gets longer: here every face and edge is tried then. And where one vertex of the simplex is far away, a step
-    may turn v without shortening it, and only the next one gains: here a few such steps in a row are allowed.
+    Three things stop the quick search for no good reason. In a flat simplex the signed areas and volumes it goes by are
+    noise, so that v gets longer: here every face and edge is tried then. Where one vertex of the simplex is far away, a
+    step may turn v without shortening it, and only the next one gains: here a few such steps in a row are allowed. And a
+    short v that is the difference of long ones has a poor direction: here it is set upright on its edge.
     """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
     polytopes = part_a[0] <= HULL and part_b[0] <= HULL
@@ -308,10 +309,20 @@ def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
         shortest = min(length, shortest)
         n, w0, w1, w2, a0, a1, a2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3)
         x3 = 0.0
+        if n == 2:
+            v = upright(v, w0, w1)
     # The two bounds of this v have met as well as they ever will.
     length = math.sqrt(norm2(v))
     slack = gap * min(length, size) + floor + (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
     return SEPARATED if length - shown <= slack else UNCONVERGED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+
+
+@device
+def upright(v, p, q):
+    """v, the closest point of segment pq to the origin, without the roundoff that it has along pq."""
+    e = (q[0] - p[0], q[1] - p[1], q[2] - p[2])
+    s = dot(v, e) / norm2(e)
+    return v[0] - s * e[0], v[1] - s * e[1], v[2] - s * e[2]
 
 
 @device

@@ -80,7 +80,7 @@ def _facing(packed, part, d):
     return face
 
 
-@kernel
+@kernel(inner="packed, i8, vec3, f8[:,::1]")
 def _face_toward(packed, part, d, points):
     """The face of the part that looks most along the unit vector d, part's frame.
 
@@ -156,7 +156,7 @@ def _clip_by_face(points, count, spare, face, sides, n):
     return count
 
 
-@kernel
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
 def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, spare, out):
     """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
 

@@ -119,7 +119,7 @@ def point_cone(p, radius, half_length):
     return 0.0, (ux * qr, uy * qr, qz), (ux * nr, uy * nr, nz)
 
 
-@kernel
+@kernel(inner="vec3, f8, f8, f8")
 def point_ellipsoid(p, e0, e1, e2):
     """Ellipsoid along the axes.
 
@@ -160,7 +160,7 @@ def point_ellipsoid(p, e0, e1, e2):
     return d, (x0, x1, x2), n
 
 
-@kernel
+@kernel(inner="i8[:,::1], f8[:,::1], i8, vec3")
 def point_part(ints, reals, part, p):
     """Signed distance, closest surface point and outward normal for any kind but HULL. Part's frame."""
     kind, radius = ints[part, KIND], reals[part, RADIUS]

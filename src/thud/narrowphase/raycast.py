@@ -59,7 +59,7 @@ def ray_half_space(n, offset, o, d):
     return -height / speed, n[0], n[1], n[2]
 
 
-@kernel
+@kernel(inner="packed, i8, vec3, vec3")
 def ray_part(packed, part, o, d):
     """Ray against a convex part, in its frame; d of unit length: (t, nx, ny, nz), t inf for a miss, 0 from inside."""
     kind = packed.part_ints[part, KIND]

@@ -95,7 +95,7 @@ def next_part(packed, shape, node, c, radius, reach):
     return -1, node
 
 
-@kernel
+@kernel(inner="packed, i8, i8, mat3, vec3")
 def compound_intersects(packed, shape_a, shape_b, r, t):
     """Whether two shapes meet, at least one of them compound. Status as for a convex pair."""
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
@@ -124,7 +124,7 @@ def compound_intersects(packed, shape_a, shape_b, r, t):
     return UNCONVERGED if undecided else SEPARATED
 
 
-@kernel
+@kernel(inner="packed, i8, i8, mat3, vec3, f8")
 def compound_distance(packed, shape_a, shape_b, r, t, reach):
     """Unsigned distance of two shapes, at least one compound: (status, distance, point on A, normal). A's frame."""
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
@@ -155,7 +155,7 @@ def compound_distance(packed, shape_a, shape_b, r, t, reach):
                 return OVERLAPPING, 0.0, point, normal
 
 
-@kernel
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, i8, f8[::1], i8[::1]")
 def compound_signed(packed, shape_a, shape_b, r, t, reach, faces, x, i):
     """Signed distance of two shapes, at least one compound: the least over their convex pairs. A's frame.
 

@@ -345,7 +345,7 @@ def vertex_of(edges, loop_starts, loops, body, code):
     return loops[loop_starts[body[2] + i], 0]
 
 
-@kernel
+@kernel(inner="packed, i8, i8, mat3, vec3, i8, i8")
 def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
     """Distance of polytopes a and b (boxes, hulls) by a walk from the given features (-1: vertices that face each other).
 
