@@ -31,6 +31,16 @@ class Coal:
         transforms = [coal.Transform3s(row[:9].reshape(3, 3), row[9:]) for row in poses]
         self.calls = [(geometries[a], transforms[a], geometries[b], transforms[b]) for a, b in pairs.tolist()]
 
+    def place(self, hulls: list[Shape], moves: Ints, poses: Floats) -> None:
+        """Calls of hulls 2k and 2k + 1 in turn, at the poses that `moves` names."""
+        geometries = [self._geometry(hull) for hull in hulls]
+        transforms = [self.coal.Transform3s(row[:9].reshape(3, 3), row[9:]) for row in poses]
+        half = len(hulls) // 2
+        self.calls = [
+            (geometries[2 * (i % half)], transforms[a], geometries[2 * (i % half) + 1], transforms[b])
+            for i, (a, b) in enumerate(moves.tolist())
+        ]
+
     def _geometry(self, shape: Shape) -> Any:
         coal = self.coal
         if isinstance(shape, thud.Sphere):

@@ -16,7 +16,9 @@ def run() -> tuple[thud.Impacts, thud.RayHits]:
     cone = thud.Cone(radius=0.1, half_length=0.15)
     impact = thud.cast(table, cone, None, thud.Pose([0.2, 0.1, 3.0]), motion_b=[0, 0, -3.0])
     rays = thud.raycast(table, [[0, 0, 5], [0.59, 0.39, 5], [0.7, 0, 5]], [0, 0, -1])
-    print(f"lands after {impact.time[0]:.6f} of its way, normal {impact.normal[0].tolist()}; rays hit at {rays.distance.tolist()}")
+    print(
+        f"lands after {impact.time[0]:.6f} of its way, normal {impact.normal[0].tolist()}; rays hit at {rays.distance.tolist()}"
+    )
     return impact, rays
 
 

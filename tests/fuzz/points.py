@@ -45,7 +45,9 @@ def check_points(block: Block) -> Iterator[Failure]:
     limit = point_limit(block, points)
     truth = convex.point_distance(block.a, block.pose_a.rows, points)
     inside = thud.contains(block.a, points, pose=block.pose_a, threads=1)
-    yield from failures(block, "contains", (inside != (truth <= 0)) & (np.abs(truth) > limit), 0)
+    # A point counts as on the surface within 64 roundoffs.
+    clear = np.abs(truth) > limit + 32 * EPS * (np.abs(points).max(axis=1) + np.abs(block.pose_a.position).max(axis=1))
+    yield from failures(block, "contains", (inside != (truth <= 0)) & clear, 0)
     signed = thud.closest_point(block.a, points, pose=block.pose_a, signed=True, threads=1)
     unsigned = thud.closest_point(block.a, points, pose=block.pose_a, threads=1)
     yield from failures(block, "closest point: finite", ~np.isfinite(signed.point).all(axis=1), 0)
@@ -86,13 +88,28 @@ def check_rays(block: Block) -> Iterator[Failure]:
     yield from failures(block, "ray: on the surface", np.where(outside, on_surface, 0.0), limit)
     norm = np.linalg.norm(hits.normal, axis=1)
     yield from failures(block, "ray: unit normal", np.where(outside, np.abs(norm - 1.0), norm), 1e-14)
-    facing = np.einsum("ni,ni->n", hits.normal, unit)
-    yield from failures(block, "ray: normal faces the origin", np.where(outside, facing, 0.0), 1e-9)
+    yield from failures(block, "ray: normal at the hit", np.where(outside, above_plane(block, hits), 0.0), limit)
     # What the ray passes before the hit, or at all, is not inside: at even steps and where it is closest to each part.
     last = np.where(hit, hits.distance, length)
     for time in [*np.linspace(0.0, 1.0, 9)[:, None] * last, *nearest_times(block, origins, unit, last)]:
         inside = -convex.point_distance(block.a, block.pose_a.rows, origins + time[:, None] * unit)
         yield from failures(block, "ray: passes through", np.where(hits.distance > 0, inside, 0.0), limit)
+
+
+def above_plane(block: Block, hits: thud.RayHits) -> np.ndarray:
+    """How far the part that was hit rises above the plane through the hit and across the normal: not at all."""
+    rows, parts = block.pose_a.rows, convex.parts_of(block.a)
+    inverse = np.swapaxes(rows[:, :9].reshape(-1, 3, 3), 1, 2)
+    p = np.einsum("nij,nj->ni", inverse, hits.point - rows[:, 9:])
+    n = np.einsum("nij,nj->ni", inverse, hits.normal)
+    rise = np.zeros(len(rows))
+    for k, part in enumerate(parts):
+        ours = (hits.triangle == k) | (len(parts) == 1)
+        if part.kind == "half_space":
+            rise[ours] = np.abs(n[ours] - part.rotation @ part.numbers[:3]).max(axis=1, initial=0.0)
+        else:
+            rise[ours] = part.heights(n[ours]) - np.einsum("ni,ni->n", n[ours], p[ours])
+    return np.abs(rise)
 
 
 def nearest_times(block: Block, origins: np.ndarray, unit: np.ndarray, last: np.ndarray) -> Iterator[np.ndarray]:

@@ -54,7 +54,7 @@ def closest_weights(points: np.ndarray) -> np.ndarray:
 def test_simplex_solvers_find_the_closest_point() -> None:
     for _ in range(100):
         points = RNG.normal(size=(4, 3)) + RNG.normal(size=3)
-        a, b, c, d = (tuple3(p) for p in points)
+        a, b, c = (tuple3(p) for p in points[:3])
         v, t = closest_on_segment(a, b)
         np.testing.assert_allclose(v, closest_weights(points[:2]), atol=1e-12)
         assert 0.0 <= t <= 1.0

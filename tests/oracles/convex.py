@@ -91,6 +91,17 @@ class Part:
         return np.column_stack([normals, offsets]), hull.simplices
 
     @cached_property
+    def flat_normals(self) -> np.ndarray:
+        """(K, 3) outward normals of the flat sides, shape's frame."""
+        if self.kind == "polytope":
+            normals = self.faces[0][:, :3] if len(self.numbers) >= 4 else np.zeros((0, 3))
+        else:
+            normals = {"cylinder": [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], "cone": [[0.0, 0.0, -1.0]]}.get(
+                self.kind, np.zeros((0, 3))
+            )
+        return np.asarray(normals) @ self.rotation.T
+
+    @cached_property
     def edges(self) -> np.ndarray:
         """(E, 2) vertex ids; a point counts as an edge of length 0."""
         if len(self.numbers) < 3:
@@ -451,6 +462,15 @@ def sweep_distance(
             order = np.argsort(-value, axis=1)[:, :kept]
             n, value = _refine(pairs, np.take_along_axis(n, order[..., None], axis=1), step, rounds)
         best = value.max(axis=1)
+        # Flat sides make sharp maxima: their normals are tried as they are.
+        flat = np.concatenate(
+            [
+                np.broadcast_to(a.flat_normals, (len(value), *a.flat_normals.shape)),
+                -b.flat_normals @ np.swapaxes(pairs.rotations, 1, 2),
+            ],
+            axis=1,
+        )
+        best = np.maximum(best, pairs.separation(flat).max(axis=1, initial=-np.inf))
         if extra is not None:
             best = np.maximum(best, pairs.separation(extra[rows][:, None])[:, 0])
         found.append(best)

@@ -188,6 +188,10 @@ def pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach,
         else:
             status, d = OVERLAPPING, lower - radius
         return status, d, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
+    if status == UNCONVERGED and lower - radius > touch:
+        # Surely apart, by an amount that is not known as well as it should be.
+        n = (-v[0] / length, -v[1] / length, -v[2] / length)
+        return UNCONVERGED, length - radius, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
     return pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
 
 

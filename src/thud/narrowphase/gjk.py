@@ -26,10 +26,10 @@ from thud.constants import (
     TOUCH,
 )
 from thud.math.pose import rotate, unrotate
-from thud.math.vec3 import cross, dot, norm2
+from thud.math.vec3 import any_orthogonal, cross, dot, norm2
 from thud.narrowphase.simplex import advance_with_care, closest_on_segment, closest_on_tetrahedron, closest_on_triangle
 from thud.narrowphase.support import load_part, support
-from thud.shapes.packed import BOUND, CENTER
+from thud.shapes.packed import BOUND, CENTER, KIND
 from thud.shapes.shape import HULL
 
 SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
@@ -259,9 +259,33 @@ def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
     return OVERLAPPING if status == SEPARATED and lower <= reach else status
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+@kernel
 def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
     """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
+
+    Tries again, with care, from there and from the two sides of it: a simplex may be too flat to tell on which side of a
+    face the origin is, and another way leads to another simplex.
+    """
+    status, v, p, lower = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    side = any_orthogonal(axis)
+    for _ in range(2):
+        if status != UNCONVERGED:
+            break
+        again = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, side, reach)
+        if again[0] != UNCONVERGED:
+            status, v, p, lower = again
+        side = cross(axis, side)
+    slack = GJK_SLACK if ints[a, KIND] <= HULL and ints[b, KIND] <= HULL else GJK_SLACK_CURVED
+    short = norm2(v) <= (10.0 * slack * part_size(reals, a, b)) ** 2
+    if status == UNCONVERGED and short and lower <= touch_distance(reals, a, b, t):
+        # Not shown to be apart, and by less than the promised tolerance if at all: they touch.
+        status = OVERLAPPING
+    return status, v, p, lower
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """GJK with care from the direction `axis`; see `gjk_distance` for what it returns.
 
     Three things stop the quick search for no good reason. In a flat simplex the signed areas and volumes it goes by are
     noise, so that v gets longer: here every face and edge is tried then. Where one vertex of the simplex is far away, a

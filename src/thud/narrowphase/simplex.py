@@ -13,6 +13,9 @@ from thud.math.vec3 import cross, dot, norm2, sub
 #: Relative error of a triple product, in units of the product of the three lengths.
 _VOLUME_NOISE = 16.0 * UNIT_ROUNDOFF
 
+#: A squared length that is smaller than another by less than this factor may be so by roundoff.
+_CLEARLY = 1.0 - 1e-12
+
 
 @device
 def closest_on_segment(a, b):
@@ -121,13 +124,13 @@ def triangle_with_care(a, b, c):
     v, xa, xb, xc = closest_on_triangle(a, b, c)
     best2 = norm2(weighted(a, b, c, xa, xb, xc))
     p, t = closest_on_segment(a, b)
-    if norm2(p) < best2:
+    if norm2(p) < _CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, 1.0 - t, t, 0.0
     p, t = closest_on_segment(b, c)
-    if norm2(p) < best2:
+    if norm2(p) < _CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, 0.0, 1.0 - t, t
     p, t = closest_on_segment(c, a)
-    if norm2(p) < best2:
+    if norm2(p) < _CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, t, 0.0, 1.0 - t
     return best2, v, xa, xb, xc
 
@@ -137,7 +140,8 @@ def advance_with_care(n, a, b, c, d):
     """Closest point of a simplex of n vertices that may be flat: (v, four weights).
 
     The quick solvers look where signed areas and volumes point; in a flat simplex these are noise. Here every face and
-    edge is tried, and each is measured by the point that its weights give, which no roundoff makes too short.
+    edge is tried, and each is measured by the point that its weights give, which no roundoff makes too short. Where two are
+    as short the larger one with the newest vertex wins: it turns v.
     """
     if n == 1:
         return a, 1.0, 0.0, 0.0, 0.0
@@ -148,12 +152,12 @@ def advance_with_care(n, a, b, c, d):
     xd = 0.0
     if n == 4:
         length2, p, x, y, z = triangle_with_care(a, b, d)
-        if length2 < best2:
+        if _CLEARLY * length2 < best2:
             best2, v, xa, xb, xc, xd = length2, p, x, y, 0.0, z
         length2, p, x, y, z = triangle_with_care(b, c, d)
-        if length2 < best2:
+        if length2 < _CLEARLY * best2:
             best2, v, xa, xb, xc, xd = length2, p, 0.0, x, y, z
         length2, p, x, y, z = triangle_with_care(a, c, d)
-        if length2 < best2:
+        if length2 < _CLEARLY * best2:
             best2, v, xa, xb, xc, xd = length2, p, x, 0.0, y, z
     return v, xa, xb, xc, xd
