@@ -106,7 +106,8 @@ def above_plane(block: Block, hits: thud.RayHits) -> np.ndarray:
     for k, part in enumerate(parts):
         ours = (hits.triangle == k) | (len(parts) == 1)
         if part.kind == "half_space":
-            rise[ours] = np.abs(n[ours] - part.rotation @ part.numbers[:3]).max(axis=1, initial=0.0)
+            turned = np.abs(n[ours] - part.rotation @ part.numbers[:3]).max(axis=1, initial=0.0)
+            rise[ours] = np.where(turned < 1e-14, 0.0, np.inf)
         else:
             rise[ours] = part.heights(n[ours]) - np.einsum("ni,ni->n", n[ours], p[ours])
     return np.abs(rise)

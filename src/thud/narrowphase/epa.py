@@ -107,7 +107,7 @@ def _heap_drop(x, i, faces, count):
 def _heap_tidy(x, i, faces, count):
     """Remove all entries whose face is gone; returns the new count. At most one entry a living face is left."""
     keys, heap, planes = 6 * epa_vertices(faces) + 4 * faces, 8 * faces, 6 * epa_vertices(faces)
-    kept = 0
+    kept = np.int64(0)
     for k in range(count):
         key, face = x[keys + k], i[heap + k]
         if i[6 * faces + face] == 1 and x[planes + 4 * face + 3] == key:

@@ -300,13 +300,14 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
     x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
-    v, shortest = axis, math.inf
+    v, best, shortest = axis, axis, math.inf
     n, stalls, lower, shown = 0, 0, -math.inf, -math.inf
     for _ in range(limit):
         w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
         length = math.sqrt(norm2(v))
         shown = dot(v, w) / length
-        lower = max(lower, shown)
+        if shown > lower:
+            lower, best = shown, (v[0] / length, v[1] / length, v[2] / length)
         if lower > reach:
             return SEPARATED, v, pa, lower
         if n > 0 and (length - shown <= gap * min(length, size) + floor or stalls > GJK_STALLS):
@@ -338,6 +339,9 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     # The two bounds of this v have met as well as they ever will.
     length = math.sqrt(norm2(v))
     slack = gap * min(length, size) + floor + (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
+    if length - shown > slack and 2.0 * length * (length - lower) <= (10.0 * slack) ** 2 and lower > 0.0:
+        # An earlier direction proves what the last does not, and all but leads from one closest point to the other.
+        v, shown = (length * best[0], length * best[1], length * best[2]), lower
     return SEPARATED if length - shown <= slack else UNCONVERGED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
 
 

@@ -16,9 +16,12 @@ from thud.shapes.shape import Shape
 _PAIR = np.array([[0, 1]], dtype=np.int64)
 
 #: One read-only row of each status, shared by all results.
-_STATUS = np.array([[0], [1], [2]], dtype=np.uint8)
-_STATUS.flags.writeable = False
+_STATUS = tuple(np.array([status], dtype=np.uint8) for status in range(3))
+for _row in _STATUS:
+    _row.flags.writeable = False
 
+_ROWS = (3, 1, 3)
+_empty = np.empty
 _new = object.__new__
 _set_distance, _set_point_a, _set_point_b, _set_normal, _set_status = (
     getattr(Distances, name).__set__ for name in ("distance", "point_a", "point_b", "normal", "status")
@@ -56,14 +59,15 @@ class PreparedPair:
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         if signed or self._arrays is None:
             return dispatch.distance(self._packed, _PAIR, rows_a, rows_b, False, 1, signed=signed, threads=1)
-        distance, rows = np.empty(1), np.empty((3, 3))
+        distance, rows = _empty(1), _empty(_ROWS)
         status = distance_one(*self._arrays, rows_a, rows_b, distance, rows)
         # A `Distances`, filled through its slots: half the cost of the frozen class's own constructor.
         result = _new(Distances)
+        point_a, point_b, normal = rows
         _set_distance(result, distance)
-        _set_point_a(result, rows[0:1])
-        _set_point_b(result, rows[1:2])
-        _set_normal(result, rows[2:3])
+        _set_point_a(result, point_a)
+        _set_point_b(result, point_b)
+        _set_normal(result, normal)
         _set_status(result, _STATUS[status])
         return result
 
