@@ -59,6 +59,8 @@ def check_invariants(block: Block) -> Iterator[Failure]:
     yield from check_planes(block, signed)
     yield from check_motions(block, signed)
     yield from check_options(block, signed, unsigned)
+    if {block.kind_a, block.kind_b} <= {"Box", "ConvexHull"}:
+        yield from check_methods(block, signed, met)
 
 
 def check_fields(block: Block, signed: thud.Distances, unsigned: thud.Distances, met: np.ndarray) -> Iterator[Failure]:
@@ -180,6 +182,19 @@ def check_options(block: Block, signed: thud.Distances, unsigned: thud.Distances
     yield from failures(block, "beyond max_distance", beyond & (near.distance != np.inf), 0)
     error = np.abs(np.where(within, near.distance - unsigned.distance, 0.0))
     yield from failures(block, "within max_distance", error, 2 * block.limit)
+
+
+def check_methods(block: Block, signed: thud.Distances, met: np.ndarray) -> Iterator[Failure]:
+    """Chung-Wang and V-Clip give the booleans of GJK, V-Clip its distances too."""
+    clear = (np.abs(signed.distance) > block.limit) & (signed.status != UNCONVERGED)
+    for method in ("chung_wang", "v_clip"):
+        other = thud.intersects(block.a, block.b, block.pose_a, block.pose_b, method=method, threads=1)
+        yield from failures(block, f"{method}: intersects", (other != met) & clear, 0)
+    result = query(block, signed=True, method="v_clip")
+    yield from failures(block, "v_clip: distance", np.abs(result.distance - signed.distance), 2 * block.limit)
+    yield from failures(block, "v_clip: status", (result.status != signed.status) & clear, 0)
+    outside = convex.point_distance(block.b, block.pose_b.rows, result.point_b)
+    yield from failures(block, "v_clip: point_b in B", outside, 2 * block.limit)
 
 
 def ambiguous(block: Block) -> np.ndarray:

@@ -299,14 +299,14 @@ def feature_distance(a: Part, b: Part, va: np.ndarray, vb: np.ndarray) -> float:
     """Least distance of the features of two polytopes that are apart: vertices and faces, edges and edges."""
     best = edge_distance(va[a.edges], vb[b.edges])
     if len(va) >= 4:
-        best = min(best, vertex_face_distance(vb, va[a.faces[1]]))
+        best = min(best, vertex_face_distance(vb, va[a.faces[1]]).min())
     if len(vb) >= 4:
-        best = min(best, vertex_face_distance(va, vb[b.faces[1]]))
+        best = min(best, vertex_face_distance(va, vb[b.faces[1]]).min())
     return best
 
 
-def vertex_face_distance(points: np.ndarray, triangles: np.ndarray) -> float:
-    """Least distance of points (P, 3) to triangles (T, 3, 3) that they lie over; inf if they lie over none."""
+def vertex_face_distance(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """(P,) least distance of points (P, 3) to those triangles (T, 3, 3) that they lie over; inf where there are none."""
     corner, side = triangles, np.roll(triangles, -1, axis=1) - triangles
     normal = np.cross(side[:, 0], side[:, 1])
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
@@ -315,7 +315,7 @@ def vertex_face_distance(points: np.ndarray, triangles: np.ndarray) -> float:
     for k in range(3):
         over &= points @ inward[:, k].T >= np.einsum("ti,ti->t", corner[:, k], inward[:, k])
     distance = np.abs(points @ normal.T - np.einsum("ti,ti->t", corner[:, 0], normal))
-    return float(distance[over].min(initial=np.inf))
+    return np.where(over, distance, np.inf).min(axis=1)
 
 
 def edge_distance(edges_a: np.ndarray, edges_b: np.ndarray) -> float:
@@ -364,10 +364,7 @@ def polytope_point_distance(part: Part, points: np.ndarray) -> np.ndarray:
     found = np.full(len(outside), np.inf)
     for tail, head in part.edges:
         found = np.minimum(found, segment_point_distance(vertices[tail], vertices[head], points[outside]))
-    corners = vertices[triangles]
-    for k, row in enumerate(outside):
-        found[k] = min(found[k], vertex_face_distance(points[row : row + 1], corners))
-    distance[outside] = found
+    distance[outside] = np.minimum(found, vertex_face_distance(points[outside], vertices[triangles]))
     return distance
 
 

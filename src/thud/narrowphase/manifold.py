@@ -115,8 +115,9 @@ def _face_toward(packed, part, d, points):
         _set(points, 1, (0.0, 0.0, p1))
         return 2, (ux * nr, uy * nr, nz), 1
     if kind == CAPSULE and p1 > 0.0:
-        _set(points, 0, (radius * d[0], radius * d[1], radius * d[2] - p1))
-        _set(points, 1, (radius * d[0], radius * d[1], radius * d[2] + p1))
+        # The line of the side that faces d, not the ends moved along d: those leave the surface where it is tilted.
+        _set(points, 0, (radius * ux, radius * uy, -p1))
+        _set(points, 1, (radius * ux, radius * uy, p1))
         return 2, (ux, uy, 0.0), 0
     # A point: sphere, ellipsoid.
     p = support(packed.vertices, packed.link_starts, packed.links, load_part(packed.part_ints, packed.part_reals, part), d)
@@ -199,7 +200,8 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
             out[k, 0], out[k, 1], out[k, 2] = q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2]
             out[k, 3] = depth
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
-        count = _segment_contacts(face_a, face_b, spare, n, out)
+        thin = min(_round_radius(packed, a), _round_radius(packed, b))
+        count = _segment_contacts(face_a, face_b, spare, n, thin, out)
     # Keep what is within the margin, in place.
     kept = 0
     for k in range(count):
@@ -222,8 +224,18 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
 
 
 @device
-def _segment_contacts(face_a, face_b, spare, n, out):
-    """Two nearly parallel segments: B's, cut to the length of A's; returns the count (0 if they are not parallel)."""
+def _round_radius(packed, part):
+    """Radius of a capsule, cylinder or cone."""
+    return packed.part_reals[part, RADIUS] if packed.part_ints[part, KIND] == CAPSULE else packed.part_reals[part, P0]
+
+
+@device
+def _segment_contacts(face_a, face_b, spare, n, thin, out):
+    """Two nearly parallel segments: B's, cut to the length of A's; returns the count (0 if they are not parallel).
+
+    Ends that are off to the side, as on needles that cross at a small angle, are left out: there the round sides, of
+    radius `thin` at least, have curved away from the lines.
+    """
     a0, a1, b0, b1 = _get(face_a, 0), _get(face_a, 1), _get(face_b, 0), _get(face_b, 1)
     u, w = sub(a1, a0), sub(b1, b0)
     c = cross(u, w)
@@ -233,14 +245,22 @@ def _segment_contacts(face_a, face_b, spare, n, out):
     count = _clip(face_b, 2, spare, a0, u)
     if count > 0:
         count = _clip(face_b, count, spare, a1, (-u[0], -u[1], -u[2]))
+    kept = 0
     for k in range(count):
         q = _get(face_b, k)
         s = dot(sub(q, a0), u) / u2
-        on_a = (a0[0] + s * u[0], a0[1] + s * u[1], a0[2] + s * u[2])
-        depth = dot(n, sub(on_a, q))
-        out[k, 0], out[k, 1], out[k, 2] = q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2]
-        out[k, 3] = depth
-    return count
+        across = sub((a0[0] + s * u[0], a0[1] + s * u[1], a0[2] + s * u[2]), q)
+        depth = dot(n, across)
+        if dot(across, across) - depth * depth > MANIFOLD_PARALLEL * MANIFOLD_PARALLEL * thin * thin:
+            continue
+        out[kept, 0], out[kept, 1], out[kept, 2] = (
+            q[0] + 0.5 * depth * n[0],
+            q[1] + 0.5 * depth * n[1],
+            q[2] + 0.5 * depth * n[2],
+        )
+        out[kept, 3] = depth
+        kept += 1
+    return kept
 
 
 @kernel
