@@ -142,8 +142,8 @@ def point_ellipsoid(p, e0, e1, e2):
     g0, g1, g2 = (e0 - m) / m * (e0 + m) / m, (e1 - m) / m * (e1 + m) / m, (e2 - m) / m * (e2 + m) / m
     # Each term alone must not exceed 1: a lower bound of the root.
     u = max(c0 - g0, c1 - g1, c2 - g2)
-    # From as little as 1e-30 each step makes u half as large again, or better.
-    for _ in range(256):
+    # From as little as 1e-30 each step makes u half as large again, or better; the root is above 1e-20 then.
+    for _ in range(100):
         t0, t1, t2 = c0 / (u + g0), c1 / (u + g1), c2 / (u + g2)
         value = t0 * t0 + t1 * t1 + t2 * t2 - 1.0
         slope = 2.0 * (t0 * t0 / (u + g0) + t1 * t1 / (u + g1) + t2 * t2 / (u + g2))

@@ -63,11 +63,10 @@ class PreparedPair:
         status = distance_one(*self._arrays, rows_a, rows_b, distance, rows)
         # A `Distances`, filled through its slots: half the cost of the frozen class's own constructor.
         result = _new(Distances)
-        point_a, point_b, normal = rows
         _set_distance(result, distance)
-        _set_point_a(result, point_a)
-        _set_point_b(result, point_b)
-        _set_normal(result, normal)
+        _set_point_a(result, rows[0])
+        _set_point_b(result, rows[1])
+        _set_normal(result, rows[2])
         _set_status(result, _STATUS[status])
         return result
 
