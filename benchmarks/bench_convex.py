@@ -105,6 +105,18 @@ def _race(report: Report, name: str, shapes: list[Shape], pairs: npt.NDArray[np.
             peer.close()
 
 
+def _meet_by_linear_program(shapes: list[Shape], pair: npt.NDArray[np.int64], poses: thud.Pose) -> bool:
+    """Whether two hulls have a common point: convex weights of both vertex sets with equal sums."""
+    from scipy.optimize import linprog
+
+    rows = [poses.rows[k] for k in pair]
+    a, b = (shapes[k].vertices @ r[:9].reshape(3, 3).T + r[9:] for k, r in zip(pair, rows, strict=True))
+    equal = np.zeros((5, len(a) + len(b)))
+    equal[:3] = np.concatenate([a.T, -b.T], axis=1)
+    equal[3, : len(a)], equal[4, len(a) :] = 1.0, 1.0
+    return bool(linprog(np.zeros(len(a) + len(b)), A_eq=equal, b_eq=[0, 0, 0, 1, 1], method="highs").status == 0)
+
+
 def _certificate(
     shapes: list[Shape], pairs: npt.NDArray[np.int64], poses: thud.Pose, result: thud.Distances, rows: Floats
 ) -> Floats:
