@@ -109,3 +109,17 @@ def test_the_depth_separates(make_a, make_b, pose_a: thud.Pose, pose_b: thud.Pos
         return
     moved = thud.Pose(pose_b.position - deep.distance[0] * deep.normal[0], pose_b.quaternion)
     assert abs(thud.distance(a, b, pose_a, moved, signed=True).distance[0]) <= tolerance(a, b)
+
+
+def test_centres_a_hair_apart_give_no_direction() -> None:
+    # The first search direction joins the centres. Here it was (1.5e-242, 0, 0), whose square underflows to 0, so that no
+    # support point was found along it and the depth stayed at its starting value of 1e308.
+    cone = thud.Cone(1.0, 1.0)
+    turned = thud.Pose([0, 0, 0], [0, 0, 1.509174700322861e-242, 1.0])
+    deep = thud.distance(cone, cone, None, turned, signed=True)
+    np.testing.assert_allclose(deep.distance, thud.distance(cone, cone, signed=True).distance, atol=2.5e-6)
+    assert deep.status[0] == thud.Status.OVERLAPPING
+    hull = thud.ConvexHull(np.random.default_rng(0).normal(size=(30, 3)))
+    near = thud.distance(hull, hull, None, [5, 0, 0, 1, 0, 0, 0])
+    again = thud.distance(hull, hull, None, [5, 0, 0, 1, 0, 0, 0], axes=[[1e-200, 0, 0]])
+    np.testing.assert_allclose(again.distance, near.distance)

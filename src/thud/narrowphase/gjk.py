@@ -24,6 +24,7 @@ from thud.constants import (
     GJK_SLACK_CURVED,
     GJK_STALLS,
     TOUCH,
+    UNIT_ROUNDOFF,
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
@@ -64,7 +65,9 @@ def center_axis(reals, a, b, r, t):
     x = reals[a, CENTER] - cb[0] - t[0]
     y = reals[a, CENTER + 1] - cb[1] - t[1]
     z = reals[a, CENTER + 2] - cb[2] - t[2]
-    if x == 0.0 and y == 0.0 and z == 0.0:
+    # Centres that coincide to within roundoff give no direction, only noise whose square may underflow.
+    size = UNIT_ROUNDOFF * part_size(reals, a, b)
+    if not x * x + y * y + z * z > size * size:
         return 1.0, 0.0, 0.0
     return x, y, z
 

@@ -197,7 +197,9 @@ def reduce_triangle(p, q, r):
     wp, wq = dot(n, cross(f, r)), dot(n, cross(r, e))
     n2 = norm2(n)
     wr = n2 - wp - wq
-    if wp > 0.0 and wq > 0.0:
+    # In theory wr is always positive, as the closest point needs r; in a triangle that is all but a line it is noise, and
+    # without the test the point would lie outside.
+    if wp > 0.0 and wq > 0.0 and wr > 0.0:
         # The height is taken where the weights are: a vertex far away would bring in the roundoff of its own length.
         h = (wp * dot(n, p) + wq * dot(n, q) + wr * dot(n, r)) / (n2 * n2)
         return 3, (n[0] * h, n[1] * h, n[2] * h), p, q, r, wp / n2, wq / n2, wr / n2

@@ -41,6 +41,7 @@ def first_axis(axes, i, poses_a, row_a, fallback):
         return fallback
     k = row_of(axes, i)
     n = unrotate(load_rotation(poses_a, row_a), (-axes[k, 0], -axes[k, 1], -axes[k, 2]))
-    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+    # A normal has length 1, or 0 where there was none; anything far from 1 is no direction to trust.
+    if not n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 1e-12:
         return fallback
     return n
