@@ -20,10 +20,10 @@ def prism(sides: int, radius: float, low: float, high: float, middle: float = 0.
     return thud.ConvexHull([[x, y, z] for z in (low, high) for x, y in ring])
 
 
-def grid(half: float) -> thud.ConvexHull:
-    """A cube given by 27 points: those on its faces and edges are no corners."""
-    line = [-half, 0.0, half]
-    return thud.ConvexHull([[x, y, z] for x in line for y in line for z in line])
+def grid(*half: float) -> thud.ConvexHull:
+    """A box given by 27 points: those on its faces and edges are no corners."""
+    signs = (-1.0, 0.0, 1.0)
+    return thud.ConvexHull([np.array([x, y, z]) * half for x in signs for y in signs for z in signs])
 
 
 def assert_right(a: Shape, b: Shape, pose_a: list[float], pose_b: list[float]) -> None:
@@ -158,6 +158,15 @@ def test_three_support_points_in_a_line() -> None:
     )
 
 
+def test_three_support_points_of_hulls_in_a_line() -> None:
+    # Two weights of a flat triangle came out positive and the third, never looked at, negative: the closest point lay
+    # outside the triangle, and outside the hull by 4 % of the size.
+    hull = grid(2.7447677114714235e-04, 1.9880752150143105e-05, 5.127798945724249e-05)
+    tilted = [0.0, -1.0, 7.301610445750365e-11, 1.0, 0.0, 0.0, 0.0, 7.301610445750365e-11, 1.0]
+    place = [0.00029435752329728547, -0.00029435752329728547, 0.00010255597891448498]
+    assert_right(hull, hull, IDENTITY, [*tilted, *place])
+
+
 def test_step_that_only_turns_the_direction() -> None:
     # With one vertex far away a step may turn v by 1e-8 and shorten it by nothing. GJK took that for the end.
     assert_right(
@@ -186,7 +195,7 @@ def test_short_difference_of_long_vectors_stands_upright_on_its_edge() -> None:
     # The foot of the origin on an edge is the difference of two vectors a million times as long. Its roundoff along the edge
     # turned it, so that no plane proved the distance.
     assert_right(
-        grid(0.16740627434020067),
+        grid(0.16740627434020067, 0.16740627434020067, 0.16740627434020067),
         thud.Box([0.0016740627434020067, 0.16740627434020067, 0.0016740627434020067]),
         [-0.17697692310975777, -0.37582246443362965, -0.9096354456119419, -0.6833980991773578, 0.7120226264362485,
          -0.16121667867686862, 0.7082698685722674, 0.5931115027293432, -0.3828479314333084, 0.0, 0.0, 0.0],

@@ -91,15 +91,30 @@ class Part:
         return np.column_stack([normals, offsets]), hull.simplices
 
     @cached_property
-    def flat_normals(self) -> np.ndarray:
-        """(K, 3) outward normals of the flat sides, shape's frame."""
-        if self.kind == "polytope":
-            normals = self.faces[0][:, :3] if len(self.numbers) >= 4 else np.zeros((0, 3))
-        else:
-            normals = {"cylinder": [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], "cone": [[0.0, 0.0, -1.0]]}.get(
-                self.kind, np.zeros((0, 3))
-            )
-        return np.asarray(normals) @ self.rotation.T
+    def sharp_normals(self) -> np.ndarray:
+        """(K, 3) normals where the support height has a kink, shape's frame: of flat sides, across edges, around the axis.
+
+        The separation has its sharp maxima there; around a circle or an arc they are sampled.
+        """
+        turn = np.arange(360) * np.pi / 180
+        around = np.stack([np.cos(turn), np.sin(turn), np.zeros(360)], axis=1)
+        normals = np.zeros((0, 3))
+        if self.kind == "cylinder":
+            normals = np.concatenate([around, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+        elif self.kind == "cone":
+            r, h = self.numbers
+            normals = np.concatenate([_unit(2 * h * around + [0.0, 0.0, r]), [[0.0, 0.0, -1.0]]])
+        elif self.kind == "polytope" and len(self.numbers) >= 4:
+            planes, triangles = self.faces
+            normals = planes[:, :3]
+            sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+            order = np.lexsort(sides.T)
+            pairs = np.repeat(np.arange(len(triangles)), 3)[order].reshape(-1, 2)  # the two faces of each edge
+            if len(pairs) <= 100:
+                share = np.linspace(0.0, 1.0, 17)[1:-1, None, None]
+                arcs = (1 - share) * normals[pairs[:, 0]] + share * normals[pairs[:, 1]]
+                normals = np.concatenate([normals, _unit(arcs.reshape(-1, 3))])
+        return normals @ self.rotation.T
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -455,19 +470,14 @@ def sweep_distance(
         for row, row_cells in enumerate(cells):
             picked[row] = [starts[c] + value[row, starts[c] : ends[c]].argmax() for c in row_cells]
         n, value = directions[picked], np.take_along_axis(value, picked, axis=1)
-        for kept, rounds, step in ((BEST, 1, 0.03), (8, 3, 0.03), (3, 14, 0.01)):
+        for kept, rounds, step in ((BEST, 1, 0.03), (8, 3, 0.03), (3, 14, 0.01), (1, 30, 0.01)):
             order = np.argsort(-value, axis=1)[:, :kept]
             n, value = _refine(pairs, np.take_along_axis(n, order[..., None], axis=1), step, rounds)
         best = value.max(axis=1)
-        # Flat sides make sharp maxima: their normals are tried as they are.
-        flat = np.concatenate(
-            [
-                np.broadcast_to(a.flat_normals, (len(value), *a.flat_normals.shape)),
-                -b.flat_normals @ np.swapaxes(pairs.rotations, 1, 2),
-            ],
-            axis=1,
-        )
-        best = np.maximum(best, pairs.separation(flat).max(axis=1, initial=-np.inf))
+        # Sharp maxima are tried as they are.
+        for own, n in ((True, a.sharp_normals), (False, -b.sharp_normals)):
+            n = np.broadcast_to(n, (len(value), *n.shape)) if own else n @ np.swapaxes(pairs.rotations, 1, 2)
+            best = np.maximum(best, pairs.separation(n).max(axis=1, initial=-np.inf))
         if extra is not None:
             best = np.maximum(best, pairs.separation(extra[rows][:, None])[:, 0])
         found.append(best)
