@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import copy
+import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -30,7 +32,7 @@ MOTION = RNG.normal(size=(N, 3))
 def arrays(result: object) -> list[np.ndarray]:
     if isinstance(result, np.ndarray):
         return [result]
-    return [getattr(result, field.name) for field in fields(result)]  # type: ignore[arg-type]
+    return [getattr(result, field.name) for field in dataclasses.fields(result)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -100,6 +102,17 @@ def test_prepared_pair_agrees_with_the_batch() -> None:
                 pair.distance(A[row], B[row].matrix, signed=True).distance, deep.distance[row], atol=1e-12
             )
             np.testing.assert_array_equal(pair.contacts(A[row], B[row]).depth, thud.contacts(a, b, A[row], B[row]).depth)
+
+
+def test_single_distance_is_a_distances_like_any_other() -> None:
+    single = thud.prepare(thud.Sphere(1.0), thud.Sphere(2.0)).distance(thud.Pose(), thud.Pose((5.0, 0.0, 0.0)))
+    assert isinstance(single, thud.Distances)
+    assert (single.distance.shape, single.point_a.shape, single.status.shape) == ((1,), (1, 3), (1,))
+    for other in (pickle.loads(pickle.dumps(single)), copy.copy(single), dataclasses.replace(single)):
+        for field in dataclasses.fields(thud.Distances):
+            np.testing.assert_array_equal(getattr(other, field.name), getattr(single, field.name))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        single.distance = np.zeros(1)  # type: ignore[misc]
 
 
 def test_max_distance() -> None:

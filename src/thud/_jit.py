@@ -1,4 +1,4 @@
-"""The only four compile decorators of the package, their on-disk cache and their registry.
+"""The only compile decorators of the package, their on-disk cache and their registry.
 
 `@kernel` / `@device` compile with a fast-math subset that keeps NaN and infinity meaningful. `@exact_kernel` /
 `@exact_device` use no fast-math at all: with `reassoc` in the call chain the error term of a TwoSum compiles to 0.
@@ -133,8 +133,13 @@ def exact_kernel(argument: Any = None, *, inner: str | None = None) -> Any:
 
 
 def device(function: Callable[..., Any]) -> Any:
-    """Compile a helper that is inlined into its kernels, with the fast-math subset."""
+    """Compile a helper that is inlined into its kernels, with the fast-math subset. It makes and returns no arrays."""
     return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True, _nrt=False)
+
+
+def view_device(function: Callable[..., Any]) -> Any:
+    """Compile a helper of entry kernels that returns views of arrays, whose references must be counted."""
+    return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True)
 
 
 def exact_device(function: Callable[..., Any]) -> Any:
@@ -150,7 +155,7 @@ class _CompileNotice(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
-        if self.silent or not function.__module__.startswith("thud."):
+        if self.silent or not str(function.__module__).startswith("thud."):
             return
         self.silent = True
         print("thud: compiling kernels for their first use (`thud warmup` compiles all of them at once)", file=sys.stderr)

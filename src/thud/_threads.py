@@ -4,6 +4,7 @@ do not depend on the number of threads."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -42,14 +43,19 @@ def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any) -> N
         return
     # Eight chunks a thread even out rows of unequal cost.
     step = max(_ROWS_PER_CHUNK, -(-count // (8 * threads)))
-    pool = _executor(threads)
-    chunks = [(start, min(start + step, count)) for start in range(0, count, step)]
-    # A semaphore is not needed: the pool may be larger than `threads`, so hand out the chunks by `threads` walkers.
-    walkers = [pool.submit(_walk, kernel, chunks[first::threads], arguments) for first in range(threads)]
-    for walker in walkers:
-        walker.result()
+    # The pool may be larger than `threads`: as many walkers as threads take the next chunk until none is left. (Which
+    # walker takes which is left to chance; the rows do not know.) The caller is one of them.
+    chunks = iter([(start, min(start + step, count)) for start in range(0, count, step)])
+    pool = _executor(threads - 1)
+    walkers = [pool.submit(_walk, kernel, chunks, arguments) for _ in range(threads - 1)]
+    try:
+        _walk(kernel, chunks, arguments)
+    finally:
+        for walker in walkers:
+            walker.result()
 
 
-def _walk(kernel: Any, chunks: list[tuple[int, int]], arguments: tuple[Any, ...]) -> None:
+def _walk(kernel: Any, chunks: Iterator[tuple[int, int]], arguments: tuple[Any, ...]) -> None:
+    """`next` of a list's iterator is one step under the GIL, so that no chunk is taken twice."""
     for start, stop in chunks:
         kernel(start, stop, *arguments)

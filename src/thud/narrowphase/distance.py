@@ -171,19 +171,3 @@ def signed_rows(
             i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
         )
         i += 1
-
-
-@kernel("i8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,:,::1]")
-def distance_one(ints, reals, verts, link_starts, links, pose_a, pose_b, distance_out, rows_out):
-    """Unsigned distance of parts 0 and 1 at one pose each; rows_out has point_a, point_b, normal. Returns the status."""
-    r, t = relative_pose(pose_a, 0, pose_b, 0)
-    a, b = np.int64(0), np.int64(1)  # not literals, which would be compiled for by themselves
-    axis = center_axis(reals, a, b, r, t)
-    status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, 1e308)
-    ra, ta = load_rotation(pose_a, 0), load_translation(pose_a, 0)
-    p, n = transform(ra, ta, p), rotate(ra, n)
-    distance_out[0] = d
-    rows_out[0, 0, 0], rows_out[0, 0, 1], rows_out[0, 0, 2] = p
-    rows_out[1, 0, 0], rows_out[1, 0, 1], rows_out[1, 0, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
-    rows_out[2, 0, 0], rows_out[2, 0, 1], rows_out[2, 0, 2] = n
-    return status

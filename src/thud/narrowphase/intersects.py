@@ -75,12 +75,3 @@ def intersects_rows(start, stop, packed, pairs, poses_a, poses_b, by_shape, axes
             else:
                 status_out[row] = outcome
         count = kept
-
-
-@kernel("i8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[:,::1], f8[:,::1], f8[:,::1]")
-def intersects_one(ints, reals, verts, link_starts, links, pose_a, pose_b):
-    """Status of parts 0 and 1 at one pose each: for callers with one pair at a time."""
-    r, t = relative_pose(pose_a, 0, pose_b, 0)
-    a, b = np.int64(0), np.int64(1)  # not literals, which would be compiled for by themselves
-    axis = center_axis(reals, a, b, r, t)
-    return pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[0]

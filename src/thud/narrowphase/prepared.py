@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from thud.gates import as_positive
 from thud.narrowphase import dispatch
-from thud.narrowphase.distance import distance_one
-from thud.narrowphase.intersects import intersects_one
+from thud.narrowphase.single_pair import distance_single, flat_arrays, intersects_single
 from thud.pose import Pose, PoseLike, as_poses
 from thud.results import Contacts, Distances
 from thud.shapes.packed import NODE_COUNT, as_packed
@@ -20,12 +21,33 @@ _STATUS = tuple(np.array([status], dtype=np.uint8) for status in range(3))
 for _row in _STATUS:
     _row.flags.writeable = False
 
-_ROWS = (3, 1, 3)
+_ROWS = (4, 1, 3)
+_DISTANCE = (3, 0, slice(0, 1))
 _empty = np.empty
 _new = object.__new__
-_set_distance, _set_point_a, _set_point_b, _set_normal, _set_status = (
-    getattr(Distances, name).__set__ for name in ("distance", "point_a", "point_b", "normal", "status")
-)
+
+
+class SingleDistance(Distances):
+    """A `Distances` of one row whose arrays are made when they are read: making all five costs as much as the query."""
+
+    __slots__ = ("_code", "_rows")
+
+    def __new__(cls, *arrays: Any, **named: Any) -> Any:
+        """Of arrays, as `dataclasses.replace` and `copy` give them: a plain `Distances`."""
+        return Distances(*arrays, **named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Distances, (self.distance, self.point_a, self.point_b, self.normal, self.status)
+
+    # The fields' slots of the base class stay empty: these properties stand before them.
+    distance = property(lambda self: self._rows[_DISTANCE])
+    point_a = property(lambda self: self._rows[0])
+    point_b = property(lambda self: self._rows[1])
+    normal = property(lambda self: self._rows[2])
+    status = property(lambda self: _STATUS[self._code])
+
+
+_set_rows, _set_code = (getattr(SingleDistance, name).__set__ for name in ("_rows", "_code"))
 
 
 class PreparedPair:
@@ -42,8 +64,7 @@ class PreparedPair:
         packed = as_packed((a, b), "a, b")
         self._packed = packed
         plain = not packed.shape_ints[:, NODE_COUNT].any()
-        arrays = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
-        self._arrays = arrays if plain else None
+        self._arrays = flat_arrays(packed) if plain else None
 
     def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
         """Whether the two meet, at one pose each."""
@@ -51,7 +72,7 @@ class PreparedPair:
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         if self._arrays is None:
             return bool(dispatch.intersects(self._packed, _PAIR, rows_a, rows_b, False, 1, threads=1)[0])
-        return intersects_one(*self._arrays, rows_a, rows_b) != 0
+        return intersects_single(*self._arrays, rows_a, rows_b) != 0
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
         """Distance with witness points: a `Distances` of one row."""
@@ -59,15 +80,11 @@ class PreparedPair:
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         if signed or self._arrays is None:
             return dispatch.distance(self._packed, _PAIR, rows_a, rows_b, False, 1, signed=signed, threads=1)
-        distance, rows = _empty(1), _empty(_ROWS)
-        status = distance_one(*self._arrays, rows_a, rows_b, distance, rows)
-        # A `Distances`, filled through its slots: half the cost of the frozen class's own constructor.
-        result = _new(Distances)
-        _set_distance(result, distance)
-        _set_point_a(result, rows[0])
-        _set_point_b(result, rows[1])
-        _set_normal(result, rows[2])
-        _set_status(result, _STATUS[status])
+        rows = _empty(_ROWS)
+        status = distance_single(*self._arrays, rows_a, rows_b, rows)
+        result = _new(SingleDistance)  # and past the frozen class's own constructor and setters
+        _set_rows(result, rows)
+        _set_code(result, status)
         return result
 
     def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:

@@ -161,7 +161,7 @@ class _HullPool:
         """vertices to edges, in the order of `Packed`."""
         link_starts = np.concatenate([*self.link_starts, np.zeros(0, dtype=np.int64)])
         return (
-            _aligned(np.concatenate(self.vertices, axis=1)),
+            aligned(np.concatenate(self.vertices, axis=1)),
             link_starts,
             np.concatenate(self.links),
             np.concatenate(self.planes),
@@ -171,7 +171,7 @@ class _HullPool:
         )
 
 
-def _aligned(array: _Floats) -> _Floats:
+def aligned(array: _Floats) -> _Floats:
     """A copy that starts at a multiple of 64 bytes: a SIMD load that straddles two cache lines costs twice."""
     buffer = np.empty(array.size + 8)
     first = -buffer.ctypes.data % 64 // 8
