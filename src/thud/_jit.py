@@ -48,7 +48,9 @@ _TYPE_MODULES = {"packed": "thud.narrowphase.packed_type"}
 
 def resolve_signature(text: str) -> tuple[Any, ...]:
     """Numba types of a signature text."""
-    namespace: dict[str, Any] = {key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1")}
+    namespace: dict[str, Any] = {
+        key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
+    }
     namespace["vec3"] = types.UniTuple(types.f8, 3)
     namespace["mat3"] = types.UniTuple(types.f8, 9)
     # The arrays that GJK and EPA read: part_ints, part_reals, vertices, link_starts, links.
@@ -132,8 +134,13 @@ def exact_kernel(argument: Any = None, *, inner: str | None = None) -> Any:
     return _decorator(argument, inner)
 
 
-def device(function: Callable[..., Any]) -> Any:
-    """Compile a helper that is inlined into its kernels, with the fast-math subset. It makes and returns no arrays."""
+def device(function: Any = None, *, inner: str | None = None) -> Any:
+    """Compile a helper that is inlined into its kernels, with the fast-math subset. It makes and returns no arrays.
+
+    A large one states its signature as an inner kernel does, to be compiled by itself first and then inlined.
+    """
+    if function is None:
+        return lambda function: _compile_later(function, inner, fastmath=FAST_MATH, forceinline=True, _nrt=False)
     return _compile_later(function, None, fastmath=FAST_MATH, forceinline=True, _nrt=False)
 
 

@@ -34,7 +34,7 @@ from thud.narrowphase.gjk import (
     difference_support,
     touch_distance,
 )
-from thud.narrowphase.simplex import closest_on_segment, closest_on_triangle
+from thud.narrowphase.simplex import closest_on_segment, closest_on_triangle, keep_carriers
 from thud.narrowphase.support import load_part
 from thud.shapes.packed import PART_START
 
@@ -105,33 +105,6 @@ def closest_on_simplex(n, w0, w1, w2, w3):
 
 
 @device
-def carriers(w0, w1, w2, w3, x0, x1, x2, x3):
-    """Those vertices of the simplex that carry its closest point, by their weights: (count, three of them)."""
-    n = 0
-    if x0 > 0.0:
-        n = 1
-    if x1 > 0.0:
-        if n == 0:
-            w0 = w1
-        n += 1
-    if x2 > 0.0:
-        if n == 0:
-            w0 = w2
-        elif n == 1:
-            w1 = w2
-        n += 1
-    if x3 > 0.0:
-        if n == 0:
-            w0 = w3
-        elif n == 1:
-            w1 = w3
-        else:
-            w2 = w3
-        n += 1
-    return n, w0, w1, w2
-
-
-@device
 def squared_up(n, w0, w1, u):
     """The closest point u of a segment made orthogonal to it: close to the origin the rounding of u tilts it."""
     if n != 2:
@@ -181,7 +154,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
         if inside or u2 <= touch2:
             return OVERLAPPING, v, count
         if u2 < closest2:
-            n, w0, w1, w2 = carriers(w0, w1, w2, w3, x0, x1, x2, x3)
+            n, w0, w1, w2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, w0, w1, w2, w3)[:4]
             closest, closest2 = squared_up(n, w0, w1, u), u2
             if vw < 0.0 and reflections < CHUNG_WANG_REFLECTIONS:
                 # d = d - 2 (n.d) n with n = (Q - P) / |Q - P| = -w / |w|: the pair P, Q is then apart along d.
@@ -199,7 +172,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
             if stalls > CHUNG_WANG_STALLS:
                 break
             if stalls % 2 == 1 and u2 <= closest2 + 0.25 * touch * math.sqrt(closest2):
-                n, w0, w1, w2 = carriers(w0, w1, w2, w3, x0, x1, x2, x3)
+                n, w0, w1, w2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, w0, w1, w2, w3)[:4]
                 closest = squared_up(n, w0, w1, u)
                 v = closest
             elif n > 1:

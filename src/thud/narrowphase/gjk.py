@@ -28,7 +28,13 @@ from thud.constants import (
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
-from thud.narrowphase.simplex import advance_with_care, closest_on_segment, closest_on_tetrahedron, closest_on_triangle
+from thud.narrowphase.simplex import (
+    advance_with_care,
+    closest_on_segment,
+    closest_on_tetrahedron,
+    closest_on_triangle,
+    keep_carriers,
+)
 from thud.narrowphase.support import load_part, support
 from thud.shapes.packed import BOUND, CENTER, KIND
 from thud.shapes.shape import HULL
@@ -95,6 +101,16 @@ def advance(n, w0, w1, w2, w3):
 
 
 @device
+def mix(x0, x1, x2, x3, a0, a1, a2, a3):
+    """Weighted sum of four points."""
+    return (
+        x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
+        x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
+        x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
+    )
+
+
+@device
 def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     """The point of A that meets B when the tetrahedron holds the origin: weights are the volumes it splits into."""
     x0 = abs(dot(w1, cross(w2, w3)))
@@ -107,183 +123,12 @@ def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     return mix(x0 / total, x1 / total, x2 / total, x3 / total, a0, a1, a2, a3)
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
-    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
-
-    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
-    """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
-    reach = radius + touch_distance(reals, a, b, t)
-    reach2, floor2 = reach * reach, floor * floor
-    zero = (0.0, 0.0, 0.0)
-    w0, w1, w2, w3 = zero, zero, zero, zero
-    v = axis
-    n, last2 = 0, 1e308
-    for _ in range(limit):
-        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
-        vw = dot(v, w)
-        v2 = norm2(v)
-        # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
-        if vw > 0.0 and vw * vw > reach2 * v2:
-            return SEPARATED, v
-        # Upper and lower bound agree as well as `gjk_distance` asks, and the lower one is within reach.
-        excess = v2 - vw - gap * v2
-        if n > 0 and (excess <= 0.0 or excess * excess <= floor2 * v2):
-            return OVERLAPPING, v
-        if n == 0:
-            w0 = w
-        elif n == 1:
-            w1 = w
-        elif n == 2:
-            w2 = w
-        else:
-            w3 = w
-        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
-        v2 = norm2(v)
-        if inside or v2 <= reach2:
-            return OVERLAPPING, v
-        if v2 >= last2:
-            break
-        last2 = v2
-        # Drop the vertices that do not carry v.
-        n = 0
-        if x0 > 0.0:
-            n = 1
-        if x1 > 0.0:
-            if n == 0:
-                w0 = w1
-            n += 1
-        if x2 > 0.0:
-            if n == 0:
-                w0 = w2
-            elif n == 1:
-                w1 = w2
-            n += 1
-        if x3 > 0.0:
-            if n == 0:
-                w0 = w3
-            elif n == 1:
-                w1 = w3
-            else:
-                w2 = w3
-            n += 1
-    # No progress left in this precision.
-    return careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius), v
-
-
 @device
-def mix(x0, x1, x2, x3, a0, a1, a2, a3):
-    """Weighted sum of four points."""
-    return (
-        x0 * a0[0] + x1 * a1[0] + x2 * a2[0] + x3 * a3[0],
-        x0 * a0[1] + x1 * a1[1] + x2 * a2[1] + x3 * a3[1],
-        x0 * a0[2] + x1 * a1[2] + x2 * a2[2] + x3 * a3[2],
-    )
-
-
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
-    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
-
-    Returns (status, v, point of A, lower bound). |v| is the distance. With SEPARATED v . x proves it, to the tolerances of
-    `stopping`; the cores may still touch within them: compare the lower bound with the touch distance. OVERLAPPING: the
-    cores meet, or |v| is below the touch distance and its direction may be noise.
-    """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
-    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
-    touch2 = touch * touch
-    zero = (0.0, 0.0, 0.0)
-    w0, w1, w2, w3 = zero, zero, zero, zero
-    a0, a1, a2, a3 = zero, zero, zero, zero
-    x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
-    v, v2, last2 = axis, norm2(axis), 1e308
-    n, lower = 0, -1e308
-    for _ in range(limit):
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
-        vw = dot(v, w)
-        length = math.sqrt(v2)
-        lower = max(lower, vw / length)
-        if lower > reach:
-            return SEPARATED, v, pa, lower
-        if n > 0 and v2 - vw <= (gap * min(length, size) + floor) * length:
-            return SEPARATED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
-        if n == 0:
-            w0, a0 = w, pa
-        elif n == 1:
-            w1, a1 = w, pa
-        elif n == 2:
-            w2, a2 = w, pa
-        else:
-            w3, a3 = w, pa
-        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
-        v2 = norm2(v)
-        if inside:
-            return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
-        if v2 <= touch2:
-            return OVERLAPPING, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
-        if v2 >= last2:
-            break
-        last2 = v2
-        # Drop the vertices that do not carry v, and keep the weights beside those that do.
-        n = 0
-        if x0 > 0.0:
-            n = 1
-        if x1 > 0.0:
-            if n == 0:
-                w0, a0, x0 = w1, a1, x1
-            n += 1
-        if x2 > 0.0:
-            if n == 0:
-                w0, a0, x0 = w2, a2, x2
-            elif n == 1:
-                w1, a1, x1 = w2, a2, x2
-            n += 1
-        if x3 > 0.0:
-            if n == 0:
-                w0, a0, x0 = w3, a3, x3
-            elif n == 1:
-                w1, a1, x1 = w3, a3, x3
-            else:
-                w2, a2, x2 = w3, a3, x3
-            n += 1
-        x1, x2, x3 = x1 if n > 1 else 0.0, x2 if n > 2 else 0.0, 0.0
-    # No progress left in this precision.
-    return gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, v, reach)
-
-
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
-    """Whether two cores come within `radius` of each other, for boolean searches that have come to a halt at `axis`."""
-    reach = radius + touch_distance(reals, a, b, t)
-    status, _v, _p, lower = gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
-    return OVERLAPPING if status == SEPARATED and lower <= reach else status
-
-
-@kernel
-def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
-    """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
-
-    Tries again, with care, from there and from the two sides of it: a simplex may be too flat to tell on which side of a
-    face the origin is, and another way leads to another simplex.
-    """
-    status, v, p, lower = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
-    side = any_orthogonal(axis)
-    for _ in range(2):
-        if status != UNCONVERGED:
-            break
-        again = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, side, reach)
-        if again[0] != UNCONVERGED:
-            status, v, p, lower = again
-        side = cross(axis, side)
-    slack = GJK_SLACK if ints[a, KIND] <= HULL and ints[b, KIND] <= HULL else GJK_SLACK_CURVED
-    short = norm2(v) <= (10.0 * slack * part_size(reals, a, b)) ** 2
-    if status == UNCONVERGED and short and lower <= touch_distance(reals, a, b, t):
-        # Not shown to be apart, and by less than the promised tolerance if at all: they touch.
-        status = OVERLAPPING
-    return status, v, p, lower
+def upright(v, p, q):
+    """v, the closest point of segment pq to the origin, without the roundoff that it has along pq."""
+    e = (q[0] - p[0], q[1] - p[1], q[2] - p[2])
+    s = dot(v, e) / norm2(e)
+    return v[0] - s * e[0], v[1] - s * e[1], v[2] - s * e[2]
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
@@ -348,36 +193,128 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     return SEPARATED if length - shown <= slack else UNCONVERGED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
 
 
-@device
-def upright(v, p, q):
-    """v, the closest point of segment pq to the origin, without the roundoff that it has along pq."""
-    e = (q[0] - p[0], q[1] - p[1], q[2] - p[2])
-    s = dot(v, e) / norm2(e)
-    return v[0] - s * e[0], v[1] - s * e[1], v[2] - s * e[2]
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
+
+    Tries again, with care, from there and from the two sides of it: a simplex may be too flat to tell on which side of a
+    face the origin is, and another way leads to another simplex.
+    """
+    status, v, p, lower = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    side = any_orthogonal(axis)
+    for _ in range(2):
+        if status != UNCONVERGED:
+            break
+        again = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, side, reach)
+        if again[0] != UNCONVERGED:
+            status, v, p, lower = again
+        side = cross(axis, side)
+    slack = GJK_SLACK if ints[a, KIND] <= HULL and ints[b, KIND] <= HULL else GJK_SLACK_CURVED
+    short = norm2(v) <= (10.0 * slack * part_size(reals, a, b)) ** 2
+    if status == UNCONVERGED and short and lower <= touch_distance(reals, a, b, t):
+        # Not shown to be apart, and by less than the promised tolerance if at all: they touch.
+        status = OVERLAPPING
+    return status, v, p, lower
 
 
-@device
-def keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3):
-    """The vertices that carry v moved to the front: (how many, three of w, of a, of the weights)."""
-    n = 0
-    if x0 > 0.0:
-        n = 1
-    if x1 > 0.0:
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other, for boolean searches that have come to a halt at `axis`."""
+    reach = radius + touch_distance(reals, a, b, t)
+    status, _v, _p, lower = gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    return OVERLAPPING if status == SEPARATED and lower <= reach else status
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
+
+    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
+    """
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    reach = radius + touch_distance(reals, a, b, t)
+    reach2, floor2 = reach * reach, floor * floor
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    v = axis
+    n, last2 = 0, 1e308
+    for _ in range(limit):
+        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        vw = dot(v, w)
+        v2 = norm2(v)
+        # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
+        if vw > 0.0 and vw * vw > reach2 * v2:
+            return SEPARATED, v
+        # Upper and lower bound agree as well as `gjk_distance` asks, and the lower one is within reach.
+        excess = v2 - vw - gap * v2
+        if n > 0 and (excess <= 0.0 or excess * excess <= floor2 * v2):
+            return OVERLAPPING, v
         if n == 0:
-            w0, a0, x0 = w1, a1, x1
-        n += 1
-    if x2 > 0.0:
-        if n == 0:
-            w0, a0, x0 = w2, a2, x2
+            w0 = w
         elif n == 1:
-            w1, a1, x1 = w2, a2, x2
-        n += 1
-    if x3 > 0.0:
-        if n == 0:
-            w0, a0, x0 = w3, a3, x3
-        elif n == 1:
-            w1, a1, x1 = w3, a3, x3
+            w1 = w
+        elif n == 2:
+            w2 = w
         else:
-            w2, a2, x2 = w3, a3, x3
-        n += 1
-    return n, w0, w1, w2, a0, a1, a2, x0, x1 if n > 1 else 0.0, x2 if n > 2 else 0.0
+            w3 = w
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
+        v2 = norm2(v)
+        if inside or v2 <= reach2:
+            return OVERLAPPING, v
+        if v2 >= last2:
+            break
+        last2 = v2
+        n, w0, w1, w2, _0, _1, _2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, w0, w1, w2, w3)
+    # No progress left in this precision.
+    return careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius), v
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+    """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
+
+    Returns (status, v, point of A, lower bound). |v| is the distance. With SEPARATED v . x proves it, to the tolerances of
+    `stopping`; the cores may still touch within them: compare the lower bound with the touch distance. OVERLAPPING: the
+    cores meet, or |v| is below the touch distance and its direction may be noise.
+    """
+    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
+    touch2 = touch * touch
+    zero = (0.0, 0.0, 0.0)
+    w0, w1, w2, w3 = zero, zero, zero, zero
+    a0, a1, a2, a3 = zero, zero, zero, zero
+    x0, x1, x2, x3 = 0.0, 0.0, 0.0, 0.0
+    v, v2, last2 = axis, norm2(axis), 1e308
+    n, lower = 0, -1e308
+    for _ in range(limit):
+        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        vw = dot(v, w)
+        length = math.sqrt(v2)
+        lower = max(lower, vw / length)
+        if lower > reach:
+            return SEPARATED, v, pa, lower
+        if n > 0 and v2 - vw <= (gap * min(length, size) + floor) * length:
+            return SEPARATED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+        if n == 0:
+            w0, a0 = w, pa
+        elif n == 1:
+            w1, a1 = w, pa
+        elif n == 2:
+            w2, a2 = w, pa
+        else:
+            w3, a3 = w, pa
+        inside, v, x0, x1, x2, x3 = advance(n + 1, w0, w1, w2, w3)
+        v2 = norm2(v)
+        if inside:
+            return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
+        if v2 <= touch2:
+            return OVERLAPPING, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
+        if v2 >= last2:
+            break
+        last2 = v2
+        n, w0, w1, w2, a0, a1, a2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3)
+        x3 = 0.0
+    # No progress left in this precision.
+    return gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, v, reach)

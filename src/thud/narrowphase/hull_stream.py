@@ -287,7 +287,7 @@ def inside_point(w0, w1, w2, w3):
     )
 
 
-@device
+@device(inner="f8[::1], i8[::1], u8, u8")
 def intersects_step(s, k, o, q):
     """One simplex step of a boolean search: SEPARATED, OVERLAPPING, GO_ON or STALLED."""
     v, new, n = get3(s, o, _V), get3(s, o, _NEW), get(k, q, _COUNT)
@@ -317,7 +317,7 @@ def intersects_step(s, k, o, q):
     return GO_ON
 
 
-@device
+@device(inner="f8[::1], i8[::1], u8, u8, f8, f8")
 def distance_step(s, k, o, q, reach, size):
     """One simplex step of a distance search: (outcome, v, point of A, lower bound), the last three as `gjk_distance` has
     them once the outcome is SEPARATED or OVERLAPPING."""

@@ -161,3 +161,30 @@ def advance_with_care(n, a, b, c, d):
         if length2 < _CLEARLY * best2:
             best2, v, xa, xb, xc, xd = length2, p, x, 0.0, y, z
     return v, xa, xb, xc, xd
+
+
+@device
+def keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3):
+    """The vertices that carry v moved to the front: (how many, three of w, of a, of the weights)."""
+    n = 0
+    if x0 > 0.0:
+        n = 1
+    if x1 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w1, a1, x1
+        n += 1
+    if x2 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w2, a2, x2
+        elif n == 1:
+            w1, a1, x1 = w2, a2, x2
+        n += 1
+    if x3 > 0.0:
+        if n == 0:
+            w0, a0, x0 = w3, a3, x3
+        elif n == 1:
+            w1, a1, x1 = w3, a3, x3
+        else:
+            w2, a2, x2 = w3, a3, x3
+        n += 1
+    return n, w0, w1, w2, a0, a1, a2, x0, x1 if n > 1 else 0.0, x2 if n > 2 else 0.0

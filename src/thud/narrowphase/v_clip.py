@@ -172,7 +172,7 @@ def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, 
     return _APART, VERTEX, x, EDGE, y, p, e
 
 
-@device
+@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8")
 def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
     verts, planes, loops = packed.vertices, packed.planes, packed.loops
