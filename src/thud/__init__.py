@@ -22,6 +22,7 @@ _NAMES = {
     "HalfSpace": "thud.shapes",
     "ConvexHull": "thud.shapes",
     "Compound": "thud.shapes",
+    "TriangleMesh": "thud.shapes",
     "intersects": "thud.queries",
     "distance": "thud.queries",
     "contacts": "thud.queries",
@@ -62,6 +63,7 @@ __all__ = [
     "Sphere",
     "Status",
     "ThudError",
+    "TriangleMesh",
     "cast",
     "closest_point",
     "contacts",
@@ -84,7 +86,7 @@ if TYPE_CHECKING:
     from thud.pose import Pose
     from thud.queries import cast, closest_point, contacts, contains, distance, intersects, prepare, raycast
     from thud.results import CastStatus, ClosestPoints, Contacts, Distances, Impacts, RayHits, Status
-    from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere
+    from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
     from thud.warm import warmup
 
 

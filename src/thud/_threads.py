@@ -31,18 +31,21 @@ def _executor(threads: int) -> ThreadPoolExecutor:
     return _pool[2]
 
 
-def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any) -> None:
-    """Call `kernel(start, stop, *arguments)` over [0, count) in chunks on up to `threads` threads (None: all cores)."""
+def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any, rows_per_chunk: int = _ROWS_PER_CHUNK) -> None:
+    """Call `kernel(start, stop, *arguments)` over [0, count) in chunks on up to `threads` threads (None: all cores).
+
+    `rows_per_chunk`: fewest rows worth a hand-over to another thread.
+    """
     if threads is None:
         threads = core_count()
     elif isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise InvalidInputError(f"threads: expected a whole number of at least 1, got {threads!r}")
-    if threads == 1 or count < 2 * _ROWS_PER_CHUNK:
+    if threads == 1 or count < 2 * rows_per_chunk:
         if count:
             kernel(0, count, *arguments)
         return
     # Eight chunks a thread even out rows of unequal cost.
-    step = max(_ROWS_PER_CHUNK, -(-count // (8 * threads)))
+    step = max(rows_per_chunk, -(-count // (8 * threads)))
     # The pool may be larger than `threads`: as many walkers as threads take the next chunk until none is left. (Which
     # walker takes which is left to chance; the rows do not know.) The caller is one of them.
     chunks = iter([(start, min(start + step, count)) for start in range(0, count, step)])

@@ -124,3 +124,14 @@ V_CLIP_GAP = 5e-10
 #: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
 #: crosses a hull of V vertices in about 2 sqrt(V).
 V_CLIP_ITERATIONS = 512
+
+#: Bins an axis of the surface-area heuristic (a count): 16 come within a few per cent of a full sweep (Wald 2007).
+SAH_BINS = 16
+
+#: Levels of a tree at which its build stops to look for the best split and halves instead (a count). With 2^31 triangles
+#: at most, no tree is deeper than TREE_SPLITS + 31 levels, which bounds the stacks of the walks.
+TREE_SPLITS = 48
+TREE_LEVELS = 80
+
+#: Meshes are accepted with coordinates up to this (metres), so that their float32 bounding volumes stay finite.
+MESH_COORDINATE = 1e30

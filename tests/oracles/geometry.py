@@ -67,7 +67,8 @@ def hulls_intersect(points_a, points_b):
     columns are independent (Caratheodory), so all such sets of columns are tried.
     """
     points_a, points_b = [rational(p) for p in points_a], [rational(p) for p in points_b]
-    columns = [[*p, 1, 0] for p in points_a] + [[-x for x in p] + [0, 1] for p in points_b]
+    one, zero = Fraction(1), Fraction(0)  # not whole numbers, whose quotients are floats
+    columns = [[*p, one, zero] for p in points_a] + [[-x for x in p] + [zero, one] for p in points_b]
     right = [Fraction(0)] * len(points_a[0]) + [Fraction(1), Fraction(1)]
     for size in range(2, len(right) + 1):
         for chosen in combinations(range(len(columns)), size):

@@ -10,6 +10,7 @@ from thud.shapes.ellipsoid import Ellipsoid
 from thud.shapes.half_space import HalfSpace
 from thud.shapes.shape import Bounds, Shape
 from thud.shapes.sphere import Sphere
+from thud.shapes.triangle_mesh import TriangleMesh
 
 __all__ = [
     "Bounds",
@@ -23,4 +24,5 @@ __all__ = [
     "HalfSpace",
     "Shape",
     "Sphere",
+    "TriangleMesh",
 ]

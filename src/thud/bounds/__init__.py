@@ -1,0 +1,1 @@
+"""Bounding volumes on arrays, as payloads of the tree in `bvh/`."""

@@ -1,0 +1,227 @@
+"""Triangle mesh: a closed one is solid, an open one a surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.bvh.mesh_tree import MeshTree
+from thud.constants import MESH_COORDINATE
+from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
+from thud.gates import as_points
+from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
+from thud.shapes.mesh_problems import MeshProblems, find_problems
+from thud.shapes.shape import Floats, Part, Shape, frozen
+
+BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
+BUILDS = ("sah", "slides")
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh(Shape):
+    """Triangles that share vertices. Closed (every edge has an even number of triangles): a solid; otherwise: a surface.
+
+    Degenerate, duplicate, inverted and non-manifold triangles are accepted, see `problems()` for what they mean.
+
+    Parameters
+    ----------
+    vertices : (V, 3) metres
+    faces : (T, 3) vertex rows, counter-clockwise seen from outside
+    bounding : bounding volumes of the tree for pair queries: "aabb" (boxes in the mesh's frame), "sphere", "obb", "kdop"
+    spm : support-plane mappings beside them, "face", "vertex" or None
+    spm_levels, spm_samples : on how many levels of the tree from the root, and how fine: samples x samples directions
+    build : "sah" (surface-area heuristic) or "slides" (halving orthogonal to the longest axis of an OBB)
+    """
+
+    vertices: npt.ArrayLike
+    faces: npt.ArrayLike
+    bounding: str = "aabb"
+    spm: str | None = None
+    spm_levels: int = 5
+    spm_samples: int = 32
+    build: str = "sah"
+
+    def __post_init__(self) -> None:
+        vertices = frozen(as_points(self.vertices, "vertices"))
+        largest = float(np.abs(vertices).max())
+        if largest > MESH_COORDINATE:
+            row = int(np.argmax(np.abs(vertices).max(axis=1)))
+            raise InvalidShapeError(f"vertices: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of meshes")
+        faces = _as_faces(self.faces, len(vertices))
+        corners = vertices[faces]
+        if not np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).any():
+            raise InvalidShapeError("faces: all triangles are degenerate (no area); expected at least one with an area")
+        for name, allowed in (("bounding", BOUNDINGS), ("build", BUILDS), ("spm", (None, "face", "vertex"))):
+            if getattr(self, name) not in allowed:
+                raise InvalidInputError(f"{name}: expected one of {allowed}, got {getattr(self, name)!r}")
+        for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "faces", faces)
+
+    def __repr__(self) -> str:
+        kind = "closed" if self.is_closed else "open"
+        return f"TriangleMesh({len(self._vertices)} vertices, {len(self._faces)} triangles, {kind})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again."""
+        names = self.__dataclass_fields__
+        return {name: value for name, value in self.__dict__.items() if name in names}
+
+    @property
+    def _vertices(self) -> Floats:
+        return self.vertices  # type: ignore[return-value]
+
+    @property
+    def _faces(self) -> npt.NDArray[np.int64]:
+        return self.faces  # type: ignore[return-value]
+
+    @cached_property
+    def _problems(self) -> MeshProblems:
+        return find_problems(self._vertices, self._faces)
+
+    def problems(self) -> MeshProblems:
+        """What is odd about the mesh: open and non-manifold edges, degenerate triangles, and so on."""
+        return self._problems
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the mesh is a solid: every edge has an even number of triangles."""
+        return self._problems.closed
+
+    @cached_property
+    def origin(self) -> Floats:
+        """(3,) the middle of the box about the triangles: the tree's volumes and corners are relative to it."""
+        used = self._vertices[np.unique(self._faces)]
+        return 0.5 * (used.min(axis=0) + used.max(axis=0))
+
+    @cached_property
+    def tree(self) -> MeshTree:
+        """The hierarchy over the triangles."""
+        corners = (self._vertices[self._faces] - self.origin).reshape(-1, 9)
+        if self.build == "slides":
+            from thud.bvh.build_slides import build_slides
+
+            return build_slides(corners)
+        from thud.bounds.aabb import triangle_boxes
+        from thud.bvh.build_sah import build_sah
+
+        return build_sah(*triangle_boxes(corners))
+
+    @cached_property
+    def corners(self) -> Floats:
+        """(T, 9) the three corners of each triangle, in tree order, relative to `origin`."""
+        ordered = self._vertices[self._faces[self.tree.order]] - self.origin
+        return np.ascontiguousarray(ordered.reshape(-1, 9))
+
+    @cached_property
+    def node_boxes(self) -> Floats:
+        """(K, 6) lower and upper corner of each node, relative to `origin`."""
+        from thud.bounds.aabb import node_boxes
+
+        return node_boxes(self.tree.skip, self.tree.first, self.corners)
+
+    @cached_property
+    def boxes(self) -> npt.NDArray[np.float32]:
+        """(K, 6) the same as centre and half extents in float32, rounded outward."""
+        from thud.bounds.aabb import outward_boxes
+
+        return outward_boxes(self.node_boxes)
+
+    @cached_property
+    def hull(self) -> ConvexHull:
+        """Convex hull of the triangles; a named error if they are all in one plane."""
+        return ConvexHull(self._vertices[np.unique(self._faces)])
+
+    def deformed(self, vertices: npt.ArrayLike) -> TriangleMesh:
+        """The same triangles with other vertices, and the same tree refitted: cheaper than a new mesh while the motion is
+        moderate (the answers are the same in any case).
+
+        Parameters
+        ----------
+        vertices : (V, 3) as many as the mesh has
+        """
+        moved = as_points(vertices, "vertices")
+        if len(moved) != len(self._vertices):
+            raise InvalidInputError(f"vertices: expected {len(self._vertices)} rows as the mesh has, got {len(moved)}")
+        mesh = replace(self, vertices=moved, faces=self._faces)
+        mesh.__dict__["tree"] = self.tree
+        return mesh
+
+    def parts(self) -> list[Part]:
+        """A mesh is not made of convex parts."""
+        raise UnsupportedQueryError("a TriangleMesh has no convex parts; thud.decompose makes a Compound of such from it")
+
+    def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        vertices = self._vertices[np.unique(self._faces)]
+        lower, upper = np.empty((len(rows), 3)), np.empty((len(rows), 3))
+        block = max(1, 2**22 // len(vertices))
+        for start in range(0, len(rows), block):
+            part = slice(start, start + block)
+            points = vertices @ np.swapaxes(rows[part, :9].reshape(-1, 3, 3), 1, 2)
+            lower[part] = points.min(axis=1) + rows[part, 9:]
+            upper[part] = points.max(axis=1) + rows[part, 9:]
+        return lower, upper
+
+    def bounding_sphere(self) -> tuple[Floats, float]:
+        """About the middle of the box."""
+        used = self._vertices[np.unique(self._faces)]
+        return self.origin.copy(), float(np.linalg.norm(used - self.origin, axis=1).max())
+
+    @cached_property
+    def _moments(self) -> tuple[float, Floats, Floats]:
+        if self.is_closed:
+            volume, centroid, inertia = polyhedron_moments(self._vertices, self._faces)
+            if abs(volume) > 0.0:
+                return abs(volume), centroid, inertia
+        return _shell_moments(self._vertices[self._faces])
+
+    @property
+    def volume(self) -> float:
+        """Of a solid; 0 for an open mesh."""
+        return self._moments[0]
+
+    @property
+    def centroid(self) -> Floats:
+        """Centre of volume; for an open mesh, of area."""
+        return self._moments[1].copy()
+
+    def inertia(self, mass: float = 1.0) -> Floats:
+        """Of a solid of uniform density; for an open mesh, of a thin shell."""
+        return self._moments[2] * mass
+
+
+def _as_faces(faces: npt.ArrayLike, vertices: int) -> npt.NDArray[np.int64]:
+    array = np.asarray(faces)
+    if array.ndim != 2 or array.shape[1] != 3 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(f"faces: expected whole numbers of shape (T, 3), got {array.dtype} of shape {array.shape}")
+    if len(array) == 0:
+        raise InvalidShapeError("faces: expected at least one triangle, got none")
+    if len(array) >= 2**30:
+        raise InvalidShapeError(f"faces: expected fewer than 2**30 triangles, got {len(array)}")
+    wrong = (array < 0) | (array >= vertices)
+    if wrong.any():
+        row = int(np.argmax(wrong.any(axis=1)))
+        raise InvalidShapeError(f"faces: row {row} is {array[row].tolist()}; expected vertex rows from 0 to {vertices - 1}")
+    result = np.array(array, dtype=np.int64, order="C")
+    result.flags.writeable = False
+    return result
+
+
+def _shell_moments(corners: Floats) -> tuple[float, Floats, Floats]:
+    """Volume 0, and centre and inertia per unit mass of a thin shell of (T, 3, 3) triangles."""
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    middle = corners.mean(axis=1)
+    centroid = (area[:, None] * middle).sum(axis=0) / area.sum()
+    # The integral of x x^T over a triangle is area / 12 (sum_i p_i p_i^T + (sum_i p_i)(sum_i p_i)^T).
+    p = corners - centroid
+    total = p.sum(axis=1)
+    moments = np.einsum("t,tki,tkj->ij", area, p, p) + np.einsum("t,ti,tj->ij", area, total, total)
+    moments /= 12.0 * area.sum()
+    return 0.0, centroid, np.eye(3) * np.trace(moments) - moments
