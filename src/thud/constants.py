@@ -135,3 +135,31 @@ TREE_LEVELS = 80
 
 #: Meshes are accepted with coordinates up to this (metres), so that their float32 bounding volumes stay finite.
 MESH_COORDINATE = 1e30
+
+#: Boxes of trees are compared in float32. Roundoff of the 15 axes' terms adds up to less than this (32 units of float32
+#: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.
+BOX_SLACK = 2e-6
+
+#: One step of float32 relative to the number: half of it is the error of rounding to nearest (dimensionless).
+FLOAT32_STEP = 2.0**-23
+
+#: Least normal float32: bounding volumes have no smaller half extent or radius (metres).
+FLOAT32_TINY = 2.0**-126
+
+#: Most sweeps of the Jacobi eigenvalue method on 3 x 3 matrices (a count): it converges quadratically, in 4 to 6.
+JACOBI_SWEEPS = 12
+
+#: The smallest sphere about points is found when none is outside by more than this fraction of the squared radius: well above
+#: the roundoff of a circumcentre, well below float32, in which the sphere is stored.
+SPHERE_GAP = 1e-10
+
+#: Most points that the search for the smallest sphere takes in one after the other (a count): usually 5 to 10.
+SPHERE_PIVOTS = 48
+
+#: Support points of a sphere span no triangle or tetrahedron when the square of its area or volume is below this fraction of
+#: its edges' squares: their circumcentre would be lost in roundoff.
+SPHERE_SLIVER = 1e-20
+
+#: An OBB's axes in float32 are orthonormal to 2^-23: dot products of two of them are off by at most sqrt(3) 2^-24 each. The
+#: half extents grow by this fraction of their sum, twice that error.
+OBB_SKEW = 2.0**-22

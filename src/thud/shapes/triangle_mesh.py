@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 from thud.shapes.shape import Floats, Part, Shape, frozen
+
+if TYPE_CHECKING:
+    from thud.bvh.pair_tree import PairTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
 BUILDS = ("sah", "slides")
@@ -35,6 +38,8 @@ class TriangleMesh(Shape):
     spm : support-plane mappings beside them, "face", "vertex" or None
     spm_levels, spm_samples : on how many levels of the tree from the root, and how fine: samples x samples directions
     build : "sah" (surface-area heuristic) or "slides" (halving orthogonal to the longest axis of an OBB)
+    kdop_k : faces of the k-DOPs: 6, 14, 18 or 26
+    obb_weights : the OBBs' axes are those of the triangles' "vertices" (as on the slides) or of their "area"
     """
 
     vertices: npt.ArrayLike
@@ -44,6 +49,8 @@ class TriangleMesh(Shape):
     spm_levels: int = 5
     spm_samples: int = 32
     build: str = "sah"
+    kdop_k: int = 18
+    obb_weights: str = "vertices"
 
     def __post_init__(self) -> None:
         vertices = frozen(as_points(self.vertices, "vertices"))
@@ -55,7 +62,14 @@ class TriangleMesh(Shape):
         corners = vertices[faces]
         if not np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).any():
             raise InvalidShapeError("faces: all triangles are degenerate (no area); expected at least one with an area")
-        for name, allowed in (("bounding", BOUNDINGS), ("build", BUILDS), ("spm", (None, "face", "vertex"))):
+        choices: dict[str, tuple[object, ...]] = {
+            "bounding": BOUNDINGS,
+            "build": BUILDS,
+            "spm": (None, "face", "vertex"),
+            "kdop_k": (6, 14, 18, 26),
+            "obb_weights": ("vertices", "area"),
+        }
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise InvalidInputError(f"{name}: expected one of {allowed}, got {getattr(self, name)!r}")
         for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024)):
@@ -133,6 +147,34 @@ class TriangleMesh(Shape):
         from thud.bounds.aabb import outward_boxes
 
         return outward_boxes(self.node_boxes)
+
+    @cached_property
+    def pair_tree(self) -> PairTree:
+        """The 8-wide form for walks of two trees."""
+        from thud.bvh.pair_tree import build_pair_tree
+
+        return build_pair_tree(self.tree, self.boxes)
+
+    @cached_property
+    def spheres(self) -> npt.NDArray[np.float32]:
+        """(K, 4) centre and radius of each node's smallest sphere, relative to `origin`, rounded outward."""
+        from thud.bounds.sphere import node_spheres
+
+        return node_spheres(self.tree.skip, self.tree.first, self.corners)
+
+    @cached_property
+    def obbs(self) -> npt.NDArray[np.float32]:
+        """(K, 15) axes, centre and half extents of each node's oriented box, relative to `origin`, rounded outward."""
+        from thud.bounds.obb import node_obbs
+
+        return node_obbs(self.tree.skip, self.tree.first, self.corners, self.obb_weights)
+
+    @cached_property
+    def kdops(self) -> npt.NDArray[np.float32]:
+        """(K, kdop_k) lower, then upper bounds of each node along the k-DOP's directions, relative to `origin`."""
+        from thud.bounds.kdop import node_kdops
+
+        return node_kdops(self.tree.skip, self.tree.first, self.corners, self.kdop_k)
 
     @cached_property
     def hull(self) -> ConvexHull:
