@@ -133,8 +133,9 @@ SAH_BINS = 16
 TREE_SPLITS = 48
 TREE_LEVELS = 80
 
-#: Meshes are accepted with coordinates up to this (metres), so that their float32 bounding volumes stay finite.
-MESH_COORDINATE = 1e30
+#: Meshes are accepted with coordinates up to this (metres), and poses of theirs too: squared distances in float32 stay
+#: finite.
+MESH_COORDINATE = 1e15
 
 #: Boxes of trees are compared in float32. Roundoff of the 15 axes' terms adds up to less than this (32 units of float32
 #: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.

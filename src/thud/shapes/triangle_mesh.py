@@ -156,6 +156,13 @@ class TriangleMesh(Shape):
         return build_pair_tree(self.tree, self.boxes)
 
     @cached_property
+    def pair_obbs(self) -> npt.NDArray[np.float32]:
+        """The oriented boxes of the 8-wide form, for distances."""
+        from thud.bvh.pair_tree import pair_obbs
+
+        return pair_obbs(self.pair_tree, self.obbs)
+
+    @cached_property
     def spheres(self) -> npt.NDArray[np.float32]:
         """(K, 4) centre and radius of each node's smallest sphere, relative to `origin`, rounded outward."""
         from thud.bounds.sphere import node_spheres

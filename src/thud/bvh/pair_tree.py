@@ -1,0 +1,97 @@
+"""The 8-wide form of the tree for walks of two trees: boxes of eight children side by side, for SIMD.
+
+A slot is 8 * node + lane. Slot 0 is the root; a slot's child is the wide node below it, or -1 - position for a triangle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._jit import kernel
+from thud.bvh.mesh_tree import Ints, MeshTree
+from thud.constants import TREE_LEVELS
+
+LANES = 8
+
+#: The box of an empty lane meets nothing.
+_EMPTY = np.array([0, 0, 0, -1e30, -1e30, -1e30], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTree:
+    """W wide nodes; node 0 holds the root alone."""
+
+    boxes: npt.NDArray[np.float32]
+    """(48 W,) rows centre x, y, z, half x, y, z of 8 lanes; an empty lane has half extents of -1e30 and meets nothing."""
+    child: Ints
+    """(8 W,) by slot."""
+    node: Ints
+    """(8 W,) the node of the binary tree in a slot; -1 for an empty lane."""
+
+
+def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
+    """Collapse the binary tree: of a node's descendants the one with the largest surface is opened until there are 8."""
+    nodes = len(tree.order) + 1
+    child, node = np.empty(LANES * nodes, dtype=np.int64), np.empty(LANES * nodes, dtype=np.int64)
+    count = collapse(tree.skip, tree.first, boxes, child, node)
+    child, node = child[: LANES * count].copy(), node[: LANES * count].copy()
+    return PairTree(side_by_side(node, boxes, _EMPTY), child, node)
+
+
+def side_by_side(node: Ints, payload: npt.NDArray[np.float32], empty: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """A payload (K, P) of the binary tree's nodes for the slots in `node`: flat, P rows of 8 lanes a wide node."""
+    wide = payload[node.reshape(-1, LANES)]
+    wide[node.reshape(-1, LANES) < 0] = empty
+    return np.ascontiguousarray(np.swapaxes(wide, 1, 2)).ravel()
+
+
+def pair_obbs(tree: PairTree, obbs: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(120 W,) oriented boxes (K, 15) of the nodes side by side; that of an empty lane is out of every reach."""
+    empty = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1, 2e19, 2e19, 2e19, 0, 0, 0], dtype=np.float32)
+    return side_by_side(tree.node, obbs, empty)
+
+
+@kernel("i8[::1], i8[::1], f4[:,::1], i8[::1], i8[::1]")
+def collapse(skip, first, boxes, child_out, node_out):
+    """Fill the wide nodes in depth-first order; returns how many."""
+    lanes = np.empty(LANES, np.int64)
+    # Binary nodes that wait, and the slot that each belongs to.
+    stack = np.empty((LANES * TREE_LEVELS, 2), np.int64)
+    for lane in range(LANES):
+        child_out[lane], node_out[lane] = -1, -1
+    node_out[0] = 0
+    if skip[0] == 1:
+        return 1
+    stack[0, 0], stack[0, 1] = 0, 0
+    depth, count = 1, 1
+    while depth > 0:
+        depth -= 1
+        child_out[stack[depth, 1]] = count
+        lanes[0], used = stack[depth, 0], 1
+        while used < LANES:
+            best, area = -1, np.float32(-1.0)
+            for lane in range(used):
+                k = lanes[lane]
+                if skip[k] != k + 1:
+                    x, y, z = boxes[k, 3], boxes[k, 4], boxes[k, 5]
+                    surface = x * y + y * z + z * x
+                    if surface > area:
+                        best, area = lane, surface
+            if best < 0:
+                break
+            k = lanes[best]
+            lanes[best], lanes[used] = k + 1, skip[k + 1]
+            used += 1
+        for lane in range(LANES):
+            slot = LANES * count + lane
+            child_out[slot] = -1 - first[lanes[lane]] if lane < used else -1
+            node_out[slot] = lanes[lane] if lane < used else -1
+        for lane in range(used - 1, -1, -1):
+            if skip[lanes[lane]] != lanes[lane] + 1:
+                stack[depth, 0], stack[depth, 1] = lanes[lane], LANES * count + lane
+                depth += 1
+        count += 1
+    return count
