@@ -31,6 +31,7 @@ _NAMES = {
     "contains": "thud.queries",
     "closest_point": "thud.queries",
     "prepare": "thud.queries",
+    "triangle_pairs": "thud.queries",
     "warmup": "thud.warm",
     "Status": "thud.results",
     "CastStatus": "thud.results",
@@ -39,6 +40,7 @@ _NAMES = {
     "Impacts": "thud.results",
     "RayHits": "thud.results",
     "ClosestPoints": "thud.results",
+    "TrianglePairs": "thud.results",
     "ThudError": "thud.errors",
 }
 
@@ -64,6 +66,7 @@ __all__ = [
     "Status",
     "ThudError",
     "TriangleMesh",
+    "TrianglePairs",
     "cast",
     "closest_point",
     "contacts",
@@ -77,6 +80,7 @@ __all__ = [
     "prepare",
     "raycast",
     "shapes",
+    "triangle_pairs",
     "warmup",
 ]
 
@@ -84,8 +88,8 @@ if TYPE_CHECKING:
     from thud import continuous, errors, geometry, narrowphase, shapes
     from thud.errors import ThudError
     from thud.pose import Pose
-    from thud.queries import cast, closest_point, contacts, contains, distance, intersects, prepare, raycast
-    from thud.results import CastStatus, ClosestPoints, Contacts, Distances, Impacts, RayHits, Status
+    from thud.queries import cast, closest_point, contacts, contains, distance, intersects, prepare, raycast, triangle_pairs
+    from thud.results import CastStatus, ClosestPoints, Contacts, Distances, Impacts, RayHits, Status, TrianglePairs
     from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
     from thud.warm import warmup
 

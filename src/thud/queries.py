@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from thud._threads import run_rows
 from thud.constants import MANIFOLD_POINTS
-from thud.errors import UnsupportedQueryError
+from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
-from thud.narrowphase import dispatch
+from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.prepared import PreparedPair
 from thud.pose import PoseLike
-from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayHits
+from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayHits, TrianglePairs
 from thud.shapes.packed import Packed, as_packed
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
@@ -27,6 +27,24 @@ def _pair_arguments(
     packed = as_packed((a, b), "a, b")
     rows_a, rows_b = as_poses(pose_a, "pose_a"), as_poses(pose_b, "pose_b")
     return packed, rows_a, rows_b, pair_count(rows_a, rows_b)
+
+
+def _is_mesh_pair(a: Shape, b: Shape) -> bool:
+    """Whether a mesh takes part; the gate of both shape arguments."""
+    for name, shape in (("a", a), ("b", b)):
+        if not isinstance(shape, Shape):
+            raise InvalidInputError(f"{name}: expected a thud shape, got a {type(shape).__name__}")
+    return mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b)
+
+
+def _mesh_arguments(pose_a: PoseLike, pose_b: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
+    rows_a, rows_b = as_poses(pose_a, "pose_a"), as_poses(pose_b, "pose_b")
+    return rows_a, rows_b, pair_count(rows_a, rows_b)
+
+
+def _refuse_method(method: str, query: str) -> None:
+    if method != "gjk":
+        raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not TriangleMesh")
 
 
 def intersects(
@@ -53,6 +71,10 @@ def intersects(
     -------
     (N,) bool
     """
+    if _is_mesh_pair(a, b):
+        _refuse_method(method, "intersects")
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        return mesh_dispatch.intersects(a, b, rows_a, rows_b, count, threads)
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     start = as_axes(axes, count)
     return dispatch.intersects(packed, _PAIR, rows_a, rows_b, False, count, axes=start, method=method, threads=threads)
@@ -83,11 +105,31 @@ def distance(
     axes : (N, 3) normals of an earlier, similar query (`result.normal`) to start from
     threads : how many to use; default all cores
     """
+    if _is_mesh_pair(a, b):
+        _refuse_method(method, "distance")
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        return mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     return dispatch.distance(
         packed, _PAIR, rows_a, rows_b, False, count,
         signed=signed, max_distance=as_reach(max_distance), axes=as_axes(axes, count), method=method, threads=threads,
     )  # fmt: skip
+
+
+def triangle_pairs(
+    a: Shape, b: Shape, pose_a: PoseLike = None, pose_b: PoseLike = None, *, threads: int | None = None
+) -> TrianglePairs:
+    """All pairs of triangles of two meshes that meet, for one or N poses each. Touching counts; a mesh inside another that
+    does not touch it has none.
+
+    Parameters
+    ----------
+    a, b : meshes
+    pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
+    threads : how many to use; default all cores
+    """
+    rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+    return mesh_dispatch.triangle_pairs(a, b, rows_a, rows_b, count, threads)
 
 
 def prepare(a: Shape, b: Shape) -> PreparedPair:

@@ -104,3 +104,15 @@ class ClosestPoints:
     """(N, 3) the closest point of the surface."""
     triangle: Ints
     """(N,) triangle of a mesh or part of a compound; -1 for other shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrianglePairs:
+    """Pairs of triangles of two meshes that meet, M in all, sorted by row, then triangle of A, then triangle of B."""
+
+    row: Ints
+    """(M,) which pose row."""
+    triangle_a: Ints
+    """(M,) row of A's faces."""
+    triangle_b: Ints
+    """(M,) row of B's faces."""

@@ -101,7 +101,7 @@ def distance(
     check_method(method, METHODS_DISTANCE, packed, pairs, "distance")
     if method == "v_clip":
         return _v_clip_distance(packed, pairs, rows_a, rows_b, by_shape, count, signed, max_distance, threads)
-    out = _empty_distances(count)
+    out = empty_distances(count)
     from thud.narrowphase import distance as kernels
 
     rows = kernels.signed_rows if signed else kernels.distance_rows
@@ -166,7 +166,8 @@ def contacts(
     )
 
 
-def _empty_distances(count: int) -> Distances:
+def empty_distances(count: int) -> Distances:
+    """Results of `count` rows, to be filled."""
     points = (np.empty((count, 3)) for _ in range(3))
     point_a, point_b, normal = points
     return Distances(np.empty(count), point_a, point_b, normal, np.empty(count, dtype=np.uint8))
@@ -177,7 +178,7 @@ def _v_clip(
 ) -> Distances:
     from thud.narrowphase.v_clip import v_clip_rows
 
-    out = _empty_distances(count)
+    out = empty_distances(count)
     features = np.full((count, 2), -1, dtype=np.int64)
     fields = (out.status, out.distance, out.point_a, out.point_b, out.normal, features)
     run_rows(v_clip_rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), *fields)

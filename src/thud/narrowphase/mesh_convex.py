@@ -61,8 +61,8 @@ class _Triangle(Shape):
         """Not asked for."""
         raise NotImplementedError
 
-    volume = property(lambda self: 0.0)  # type: ignore[assignment]
-    centroid = property(lambda self: np.zeros(3))  # type: ignore[assignment]
+    volume = property(lambda self: 0.0)
+    centroid = property(lambda self: np.zeros(3))
 
     def inertia(self, mass: float = 1.0) -> Floats:
         """Not asked for."""

@@ -138,3 +138,26 @@ def mesh_intersects_rows(
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
         hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, 0, stack, metric, 0, none)
+
+
+@kernel("i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[:,::1]")
+def mesh_pairs_block(
+    start, stop, boxes_a, child_a, corners_a, origin_a, boxes_b, child_b, corners_b, origin_b, poses_a, poses_b, pairs_out
+):
+    """Pairs of tree positions that meet, as (row, position of A, position of B), of rows from `start` on as far as they fit.
+
+    Returns (the row to go on from, pairs written, the pairs that row needs if it did not fit).
+    """
+    stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
+    pairs = np.empty((pairs_out.shape[0], 2), np.int64)
+    used = 0
+    for row in range(start, stop):
+        row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
+        r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
+        found = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, 1, stack, metric, used, pairs)
+        if used + found > pairs_out.shape[0]:
+            return row, used, found
+        for k in range(used, used + found):
+            pairs_out[k, 0], pairs_out[k, 1], pairs_out[k, 2] = row, pairs[k, 0], pairs[k, 1]
+        used += found
+    return stop, used, 0

@@ -184,6 +184,20 @@ class TriangleMesh(Shape):
         return node_kdops(self.tree.skip, self.tree.first, self.corners, self.kdop_k)
 
     @cached_property
+    def component_points(self) -> Floats:
+        """(C, 3) a corner of one triangle of each connected part; triangles are connected where corners are in one place."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        _, place = np.unique(self._vertices + 0.0, axis=0, return_inverse=True)
+        welded = place.reshape(-1)[self._faces]
+        tail, head = welded[:, [0, 1]].ravel(), welded[:, [1, 2]].ravel()
+        size = int(welded.max()) + 1
+        _, label = connected_components(coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (size, size)), False)
+        _, chosen = np.unique(label[welded[:, 0]], return_index=True)
+        return self._vertices[self._faces[np.sort(chosen), 0]]
+
+    @cached_property
     def hull(self) -> ConvexHull:
         """Convex hull of the triangles; a named error if they are all in one plane."""
         return ConvexHull(self._vertices[np.unique(self._faces)])
