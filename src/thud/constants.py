@@ -164,3 +164,26 @@ SPHERE_SLIVER = 1e-20
 #: An OBB's axes in float32 are orthonormal to 2^-23: dot products of two of them are off by at most sqrt(3) 2^-24 each. The
 #: half extents grow by this fraction of their sum, twice that error.
 OBB_SKEW = 2.0**-22
+
+#: Points of support planes are moved outward by this fraction of the mesh's extent (largest coordinate about its middle):
+#: rounding to float32 moves them by sqrt(3) 2^-25 of it at most along the normal.
+SPM_SHIFT = 2.0**-22
+
+#: Bounding volumes are taken this much wider in Theorem 3.2, times the two meshes' extents: the points of the planes are off
+#: by less than 2 SPM_SHIFT, and normals in float32 by 2^-23 of a unit length.
+SPM_SLACK = 2.0**-20
+
+#: Roundoff of the signed distances in Theorem 3.2, times what coordinates reach to: eight times what counts as touching.
+SPM_MARGIN = 8.0 * TOUCH
+
+#: Support planes whose normals have a squared sine below this have no line in common that is worth calculating: its points
+#: would be off by margin / sine, which SPM_SLACK must cover. Only k-DOPs ask.
+SPM_PARALLEL = 1e-6
+
+#: Points are flat or on a line when their second or third spread is below this fraction of the first; normals leave a
+#: direction open when they miss surrounding it by less. Well above roundoff, well below any face that bounds.
+SPM_FLAT = 1e-9
+
+#: Roundoff of the 15-axis test of two OBBs whose axes are orthonormal to float32, times the sum of all half extents: each of
+#: the up to six terms of an axis is off by 2^-23 of it.
+OBB_BLUR = 2.0**-19

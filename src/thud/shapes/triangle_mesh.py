@@ -18,6 +18,7 @@ from thud.shapes.mesh_problems import MeshProblems, find_problems
 from thud.shapes.shape import Floats, Part, Shape, frozen
 
 if TYPE_CHECKING:
+    from thud.bounds.support_planes import SupportPlanes
     from thud.bvh.pair_tree import PairTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
@@ -196,6 +197,15 @@ class TriangleMesh(Shape):
         _, label = connected_components(coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (size, size)), False)
         _, chosen = np.unique(label[welded[:, 0]], return_index=True)
         return self._vertices[self._faces[np.sort(chosen), 0]]
+
+    @cached_property
+    def support_planes(self) -> SupportPlanes:
+        """The support-plane mappings of the first `spm_levels` levels; none of them if `spm` is None."""
+        from thud.bounds.support_planes import no_support_planes, support_planes
+
+        if self.spm is None:
+            return no_support_planes()
+        return support_planes(self.tree.skip, self.tree.first, self.corners, self.spm, self.spm_levels, self.spm_samples)
 
     @cached_property
     def hull(self) -> ConvexHull:

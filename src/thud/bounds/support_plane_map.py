@@ -1,0 +1,57 @@
+"""From a direction to a support plane ([Vogiannou] Definition 2.2 and section 4.2), in kernels."""
+
+from __future__ import annotations
+
+import math
+
+from thud._jit import device, kernel
+from thud.bounds.support_planes import SCAN_FACES, TABLE
+from thud.math.vec3 import dot, load3
+
+#: Numba's type of `SupportPlanes.arrays()`: mode, resolution, slot, samples, planes, plane starts, vertices, their starts.
+SPM = "Tuple((i8, i8, i4[::1], i4[:,::1], f4[:,::1], i8[::1], f8[:,::1], i8[::1]))"
+
+
+@device
+def sample_of(n, v):
+    """Which of the n x n samples the direction v (not 0, of any length) falls to."""
+    phi, theta = math.atan2(v[1], v[0]), math.atan2(math.sqrt(v[0] * v[0] + v[1] * v[1]), v[2])
+    # A direction that is no number maps to some plane, as any plane will do.
+    if not (abs(phi) < 4.0 and abs(theta) < 4.0):
+        return 0
+    if phi < 0.0:
+        phi += 2.0 * math.pi
+    i, j = int(phi * (n / (2.0 * math.pi))), int(theta * (n / math.pi))
+    return min(i, n - 1) * n + min(j, n - 1)
+
+
+@device
+def load_plane(planes, row):
+    """(point, normal) in float64."""
+    return (
+        (float(planes[row, 0]), float(planes[row, 1]), float(planes[row, 2])),
+        (float(planes[row, 3]), float(planes[row, 4]), float(planes[row, 5])),
+    )
+
+
+@kernel(inner=f"{SPM}, i8, vec3")
+def support_plane(spm, slot, v):
+    """(point, normal) of M_O(v), v not 0."""
+    mode, n, _, samples, planes, plane_starts, vertices, vertex_starts = spm
+    if mode == TABLE:
+        return load_plane(planes, samples[slot, sample_of(n, v)])
+    if mode == SCAN_FACES:
+        best, row = -math.inf, plane_starts[slot]
+        for k in range(plane_starts[slot], plane_starts[slot + 1]):
+            along = planes[k, 3] * v[0] + planes[k, 4] * v[1] + planes[k, 5] * v[2]
+            if along > best:
+                best, row = along, k
+        return load_plane(planes, row)
+    # All support planes: the normal is v itself.
+    best, row = -math.inf, vertex_starts[slot]
+    for k in range(vertex_starts[slot], vertex_starts[slot + 1]):
+        along = dot(load3(vertices, k, 0), v)
+        if along > best:
+            best, row = along, k
+    s = 1.0 / math.sqrt(dot(v, v))
+    return load3(vertices, row, 0), (v[0] * s, v[1] * s, v[2] * s)
