@@ -109,6 +109,70 @@ def boxes_meet8(typing: Any, nodes: Any, base: Any, query: Any, metric_out: Any)
 
 
 @intrinsic
+def boxes_sweep8(typing: Any, nodes: Any, base: Any, query: Any, slowness: Any, latest: Any, entry_out: Any) -> Any:
+    """Bit mask of the children, of the wide node at nodes[base:], that one box may meet at a time in [0, latest] while they
+    move past it along a line.
+
+    `nodes` and `query` as for `boxes_meet8`; `slowness` is a tuple of 15 float32, one over the children's speed along each
+    axis (+-1e30 for none). entry_out gets, for each lane, a lower bound of the time of the first contact.
+    """
+    signature = types.uint32(nodes, types.uint64, query, slowness, types.float32, entry_out)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        v = _Vectors(builder)
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        out = context.make_array(sig.args[5])(context, builder, args[5]).data
+        q = [v.splat(builder.extract_value(args[2], k)) for k in range(QUERY)]
+        slow = [v.splat(builder.extract_value(args[3], k)) for k in range(15)]
+        r, s, t, bound = q[:9], q[9:18], q[18:21], q[21:36]
+        zero = ir.Constant(_VEC, [0.0] * LANES)
+        enter, leave = zero, v.splat(args[4])
+
+        def row(k: int) -> Any:
+            at = builder.add(args[1], ir.Constant(_I64, LANES * k))
+            loaded = builder.load(builder.bitcast(builder.gep(data, [at]), _VEC.as_pointer()))
+            loaded.align = 4
+            return loaded
+
+        def during(axis: int, value: Any, reach: Any) -> None:
+            """Keep the times at which |value + speed t| <= reach."""
+            nonlocal enter, leave
+            one = builder.fmul(builder.fsub(reach, value, flags=_FLAGS), slow[axis], flags=_FLAGS)
+            negative = builder.fsub(zero, builder.fadd(reach, value, flags=_FLAGS), flags=_FLAGS)
+            other = builder.fmul(negative, slow[axis], flags=_FLAGS)
+            first = builder.fcmp_ordered("<", one, other)
+            enter = v.larger(enter, builder.select(first, one, other))
+            last = builder.select(first, other, one)
+            leave = builder.select(builder.fcmp_ordered("<", last, leave), last, leave)
+
+        center, half = [row(k) for k in range(3)], [row(k + 3) for k in range(3)]
+        c = [v.dot(r[3 * i : 3 * i + 3], center, t[i]) for i in range(3)]
+        for i in range(3):
+            during(i, c[i], v.dot(s[3 * i : 3 * i + 3], half, bound[i]))
+        for j in range(3):
+            along = v.dot([r[j], r[3 + j], r[6 + j]], c)
+            during(3 + j, along, builder.fadd(bound[3 + j], half[j], flags=_FLAGS))
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            for j in range(3):
+                j1, j2 = (j + 1) % 3, (j + 2) % 3
+                upper, lower = (
+                    builder.fmul(r[3 * i1 + j], c[i2], flags=_FLAGS),
+                    builder.fmul(r[3 * i2 + j], c[i1], flags=_FLAGS),
+                )
+                reach = v.dot([s[3 * i + j2], s[3 * i + j1]], [half[j1], half[j2]], bound[6 + 3 * i + j])
+                during(6 + 3 * i + j, builder.fsub(upper, lower, flags=_FLAGS), reach)
+        builder.store(enter, builder.bitcast(out, _VEC.as_pointer())).align = 4
+        # An empty lane has negative extents: it would be left before it is entered along every axis, but for the swap of
+        # the two times, so its sign is looked at.
+        alive = builder.fcmp_ordered(">=", half[0], zero)
+        meet = builder.and_(alive, builder.fcmp_ordered("<=", enter, leave))
+        return builder.zext(builder.bitcast(meet, ir.IntType(LANES)), _I32)
+
+    return signature, codegen
+
+
+@intrinsic
 def obbs_gap8(typing: Any, nodes: Any, base: Any, query: Any, best2: Any, gap2_out: Any) -> Any:
     """Bit mask of the children, of the wide node at nodes[base:], whose squared distance from one box may be below best2.
 

@@ -186,10 +186,16 @@ def cast(
     motion_a, motion_b : (3,) or (N, 3) displacement over the step, metres, world frame; 0 for at rest
     threads : how many to use; default all cores
     """
+    move_a, move_b = _as_motion(motion_a, "motion_a"), _as_motion(motion_b, "motion_b")
+    if _is_mesh_pair(a, b):
+        from thud.continuous import mesh_dispatch as mesh_casts
+
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
+        return mesh_casts.cast(a, b, rows_a, rows_b, move_a, move_b, count, threads)
     from thud.continuous.convex_cast import cast_rows
 
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
-    move_a, move_b = _as_motion(motion_a, "motion_a"), _as_motion(motion_b, "motion_b")
     count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
     out = Impacts(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8))
     run_rows(

@@ -197,6 +197,61 @@ def test_deformed_mesh_answers_like_a_new_one() -> None:
     np.testing.assert_allclose(thud.distance(BLOB_A, bent, None, at).distance, thud.distance(BLOB_A, new, None, at).distance)
 
 
+CASTS = {
+    "mesh-mesh": (BLOB_A, BLOB_B),
+    "mesh-box": (BLOB_A, thud.Box((0.2, 0.5, 0.3))),
+    "capsule-mesh": (thud.Capsule(0.2, 0.4), BLOB_B),
+    "half-space-mesh": (thud.HalfSpace((0.0, 0.6, 0.8), -2.5), BLOB_B),
+    "compound-mesh": (thud.Compound([CUBE, thud.Sphere(0.5)], thud.Pose([[0, 0, 0], [2.0, 0, 0]])), BLOB_B),
+}
+
+
+@pytest.mark.parametrize("name", CASTS)
+def test_casts(name: str) -> None:
+    a, b = CASTS[name]
+    rng = np.random.default_rng(13)
+    count = 2 * ROWS
+    aim = rng.normal(size=(count, 3))
+    aim /= np.linalg.norm(aim, axis=1, keepdims=True)
+    q = poses(count, 1.0, 14).quaternion
+    start = 5.0 * aim
+    move_b, move_a = -8.0 * aim + rng.normal(size=(count, 3)), 0.3 * rng.normal(size=(count, 3))
+    found = thud.cast(a, b, None, thud.Pose(start, q), move_a, move_b)
+    hit = found.status == thud.CastStatus.HIT
+    times = np.linspace(0.0, 1.0, 60)
+    for row in range(count):
+        at = start[row] + times[:, None] * move_b[row]
+        meets = thud.intersects(
+            a, b, thud.Pose(times[:, None] * move_a[row]), thud.Pose(at, np.repeat(q[row : row + 1], 60, axis=0))
+        )
+        first = times[np.argmax(meets)] if meets.any() else np.inf
+        assert found.time[row] <= first
+        if found.status[row] == thud.CastStatus.MISS:
+            assert not meets.any()
+    assert hit.sum() > count // 5
+    # Just before it they are apart, by what the promise allows; a little later they meet or have parted.
+    t = found.time[hit, None]
+    before = thud.distance(a, b, thud.Pose(t * move_a[hit]), thud.Pose(start[hit] + t * move_b[hit], q[hit]))
+    assert before.distance.max() < 2e-7
+    np.testing.assert_allclose(np.linalg.norm(found.normal[hit], axis=1), 1.0)
+    assert (np.einsum("ni,ni->n", found.normal[hit], (move_b - move_a)[hit]) < 1e-9).all()
+    back = thud.cast(b, a, thud.Pose(start, q), None, move_b, move_a)
+    np.testing.assert_array_equal(back.status, found.status)
+    np.testing.assert_allclose(back.time[hit], found.time[hit], atol=1e-7)
+
+
+def test_casts_that_start_inside_or_in_contact() -> None:
+    small = thud.TriangleMesh(0.1 * np.asarray(CUBE.vertices), CUBE.faces)
+    for other in (small, thud.Sphere(0.1)):
+        found = thud.cast(CUBE, other, None, None, 0, (5.0, 0.0, 0.0))
+        assert (found.time[0], found.status[0]) == (0.0, thud.CastStatus.OVERLAPPING_AT_START)
+    # Coplanar faces that slide past each other in their plane: no volume between them has a sign.
+    tile = thud.TriangleMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    found = thud.cast(tile, tile, None, thud.Pose([3.0, 0.0, 0.0]), 0, (-4.0, 0.0, 0.0))
+    assert found.time[0] == pytest.approx(0.5, abs=1e-6)
+    assert found.time[0] <= 0.5
+
+
 def test_errors() -> None:
     with pytest.raises(thud.errors.UnsupportedQueryError, match="'v_clip' is for ConvexHull and Box, not TriangleMesh"):
         thud.intersects(CUBE, CUBE, method="v_clip")

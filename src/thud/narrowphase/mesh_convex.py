@@ -32,8 +32,8 @@ from thud.shapes.shape import HALF_SPACE, HULL, Floats, Part, Shape
 SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
-class _Triangle(Shape):
-    """The placeholder: a hull of three vertices with two faces."""
+class PlaceholderTriangle(Shape):
+    """A hull of three vertices with two faces, to be written over; each one packed has vertices of its own."""
 
     def parts(self) -> list[Part]:
         """One flat polytope."""
@@ -69,7 +69,7 @@ class _Triangle(Shape):
         raise NotImplementedError
 
 
-_TRIANGLE = _Triangle()
+_TRIANGLE = PlaceholderTriangle()
 
 
 class ConvexQuery(NamedTuple):
@@ -97,16 +97,16 @@ def convex_query(shape: Shape) -> ConvexQuery:
 
 
 @device
-def set_triangle(ints, reals, verts, corners, k):
-    """Write triangle k of the mesh over part 1."""
+def set_triangle(ints, reals, verts, part, corners, k):
+    """Write triangle k of a mesh over a placeholder part."""
     p, q, s = load_triangle(corners, k)
-    start = ints[1, VERTEX_START]
-    for i in range(ints[1, SCAN_COUNT]):
+    start = ints[part, VERTEX_START]
+    for i in range(ints[part, SCAN_COUNT]):
         c = p if i == 0 else (q if i == 1 else s)
         verts[0, start + i], verts[1, start + i], verts[2, start + i] = c
     m = ((p[0] + q[0] + s[0]) / 3.0, (p[1] + q[1] + s[1]) / 3.0, (p[2] + q[2] + s[2]) / 3.0)
-    reals[1, CENTER], reals[1, CENTER + 1], reals[1, CENTER + 2] = m
-    reals[1, BOUND] = math.sqrt(max(norm2(sub(p, m)), max(norm2(sub(q, m)), norm2(sub(s, m)))))
+    reals[part, CENTER], reals[part, CENTER + 1], reals[part, CENTER + 2] = m
+    reals[part, BOUND] = math.sqrt(max(norm2(sub(p, m)), max(norm2(sub(q, m)), norm2(sub(s, m)))))
 
 
 @device
@@ -166,7 +166,7 @@ def walk_convex(boxes, obbs, child, corners, ints, reals, verts, link_starts, li
         slot = stack[depth]
         down = child[slot]
         if down < 0:
-            set_triangle(ints, reals, verts, corners, U(-1 - down))
+            set_triangle(ints, reals, verts, b, corners, U(-1 - down))
             axis = center_axis(reals, a, b, r, t)
             outcome = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[0]
             if outcome == OVERLAPPING:
@@ -214,7 +214,7 @@ def walk_convex_distance(
     zero = (0.0, 0.0, 0.0)
     best, p, n, at, status = reach, zero, zero, np.int64(-1), SEPARATED
     if guess >= 0:
-        set_triangle(ints, reals, verts, corners, U(guess))
+        set_triangle(ints, reals, verts, b, corners, U(guess))
         axis = center_axis(reals, a, b, r, t)
         status, d, x, y = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, best)
         if d <= best:
@@ -231,7 +231,7 @@ def walk_convex_distance(
         slot = stack[depth]
         down = child[slot]
         if down < 0:
-            set_triangle(ints, reals, verts, corners, U(-1 - down))
+            set_triangle(ints, reals, verts, b, corners, U(-1 - down))
             axis = center_axis(reals, a, b, r, t)
             outcome, d, x, y = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, best)
             if outcome == OVERLAPPING:

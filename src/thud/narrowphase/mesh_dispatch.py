@@ -53,14 +53,14 @@ def _compose(outer: Floats, inner: Floats) -> Floats:
     return (Pose.from_rows(outer) @ Pose.from_rows(inner)).rows[0]
 
 
-def _placed(rows: Floats, pose: Floats) -> Floats:
+def placed(rows: Floats, pose: Floats) -> Floats:
     """Poses of a leaf for poses of its shape."""
     if pose is IDENTITY:
         return rows
     return np.ascontiguousarray((Pose.from_rows(rows) @ Pose.from_rows(pose)).rows)
 
 
-def _rows(rows: Floats, chosen: Ints, count: int) -> Floats:
+def some_rows(rows: Floats, chosen: Ints, count: int) -> Floats:
     """The chosen ones of `count` rows, of which there may be one for all."""
     return rows if len(rows) == 1 or len(chosen) == count else np.ascontiguousarray(rows[chosen])
 
@@ -72,7 +72,8 @@ def check_reach(rows: Floats, name: str) -> None:
         raise InvalidInputError(f"{name}: row {int(np.argmax(far))} is beyond {MESH_COORDINATE:g}, the limit of meshes")
 
 
-def _mesh_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
+def mesh_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
+    """The 8-wide tree, triangles and origin of a mesh as kernels take them."""
     return mesh.pair_tree.boxes, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
 
 
@@ -89,14 +90,14 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_mesh import mesh_intersects_rows
 
-        arrays = (*_mesh_arrays(a), *_mesh_arrays(b), rows_a, rows_b, status)
+        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, status)
         run_rows(mesh_intersects_rows, count, threads, *arrays, rows_per_chunk=_ROWS)
     elif isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_convex import convex_intersects_rows, convex_query
 
         mesh, shape, rows_m, rows_s = (a, b, rows_a, rows_b) if isinstance(a, TriangleMesh) else (b, a, rows_b, rows_a)
         assert isinstance(mesh, TriangleMesh)
-        boxes, child, corners, origin = _mesh_arrays(mesh)
+        boxes, child, corners, origin = mesh_arrays(mesh)
         tree = (boxes, mesh.pair_obbs, child, corners, origin)
         results = (status, np.empty(count, dtype=np.int64))
         query = convex_query(shape)
@@ -113,7 +114,7 @@ def _inside_points(shape: Shape) -> Floats:
     return shape.parts()[0].center[None]
 
 
-def _contained(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> tuple[Bools, Floats]:
+def contained(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> tuple[Bools, Floats]:
     """(whether one lies inside the other, a common point in the world) for rows whose surfaces do not meet."""
     found, where = np.zeros(count, dtype=bool), np.zeros((count, 3))
     for outer, inner, rows_o, rows_i in ((a, b, rows_a, rows_b), (b, a, rows_b, rows_a)):
@@ -171,7 +172,7 @@ def _leaf_distance(
         return dispatch.distance(pack((a, b)), _PAIR, rows_a, rows_b, False, count, max_distance=reach, threads=threads)
     apart = np.flatnonzero(out.distance > 0.0)
     if len(apart):
-        inside, where = _contained(a, b, _rows(rows_a, apart, count), _rows(rows_b, apart, count), len(apart), threads)
+        inside, where = contained(a, b, some_rows(rows_a, apart, count), some_rows(rows_b, apart, count), len(apart), threads)
         rows = apart[inside]
         out.distance[rows], out.normal[rows], out.status[rows] = 0.0, 0.0, Status.OVERLAPPING
         out.point_a[rows] = out.point_b[rows] = where[inside]
@@ -186,13 +187,13 @@ def intersects(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, t
     check_reach(rows_a, "pose_a")
     check_reach(rows_b, "pose_b")
     hit = np.zeros(count, dtype=bool)
-    for step in (_surfaces_meet, _contained):
+    for step in (_surfaces_meet, contained):
         for shape_a, inner_a in leaves(a):
             for shape_b, inner_b in leaves(b):
                 rows = np.flatnonzero(~hit)
                 if len(rows) == 0:
                     return hit
-                poses = _placed(_rows(rows_a, rows, count), inner_a), _placed(_rows(rows_b, rows, count), inner_b)
+                poses = placed(some_rows(rows_a, rows, count), inner_a), placed(some_rows(rows_b, rows, count), inner_b)
                 answer = step(shape_a, shape_b, *poses, len(rows), threads)
                 hit[rows[answer[0] if isinstance(answer, tuple) else answer]] = True
     return hit
@@ -207,7 +208,7 @@ def distance(
     best: Distances | None = None
     for shape_a, inner_a in leaves(a):
         for shape_b, inner_b in leaves(b):
-            poses = _placed(rows_a, inner_a), _placed(rows_b, inner_b)
+            poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
             found = _leaf_distance(shape_a, shape_b, *poses, count, reach, threads)
             if best is None:
                 best = found
@@ -230,7 +231,7 @@ def triangle_pairs(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
     check_reach(rows_b, "pose_b")
     from thud.narrowphase.mesh_mesh import mesh_pairs_block
 
-    arrays = (*_mesh_arrays(a), *_mesh_arrays(b), rows_a, rows_b)
+    arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
     chunks: dict[int, Ints] = {}
 
     def collect(start: int, stop: int) -> None:
