@@ -187,3 +187,15 @@ SPM_FLAT = 1e-9
 #: Roundoff of the 15-axis test of two OBBs whose axes are orthonormal to float32, times the sum of all half extents: each of
 #: the up to six terms of an axis is off by 2^-23 of it.
 OBB_BLUR = 2.0**-19
+
+#: Directions that the search for a clearing translation of two meshes looks in (a count): 13 degrees apart, a few basins
+#: of the depth as a function of the direction each.
+DEPTH_DIRECTIONS = 256
+
+#: How much beyond the best so far a direction is looked at, since the basin's bottom may lie beside it (a factor).
+DEPTH_WIDER = 1.4
+
+#: Basins that are followed to their bottom (a count), and the angle in radians at which that ends: the depth is then within
+#: about its square of the bottom's.
+DEPTH_STARTS = 6
+DEPTH_FINEST = 2e-3

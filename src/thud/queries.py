@@ -108,6 +108,10 @@ def distance(
     if _is_mesh_pair(a, b):
         _refuse_method(method, "distance")
         rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        if signed:
+            from thud.continuous.mesh_depth import signed_distance
+
+            return signed_distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
         return mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     return dispatch.distance(
