@@ -34,12 +34,9 @@ def load_plane(planes, row):
     )
 
 
-@kernel(inner=f"{SPM}, i8, vec3")
-def support_plane(spm, slot, v):
-    """(point, normal) of M_O(v), v not 0."""
-    mode, n, _, samples, planes, plane_starts, vertices, vertex_starts = spm
-    if mode == TABLE:
-        return load_plane(planes, samples[slot, sample_of(n, v)])
+@kernel(inner="i8, f4[:,::1], i8[::1], f8[:,::1], i8[::1], i8, vec3")
+def scanned_plane(mode, planes, plane_starts, vertices, vertex_starts, slot, v):
+    """(point, normal) of the exact M_O(v)."""
     if mode == SCAN_FACES:
         best, row = -math.inf, plane_starts[slot]
         for k in range(plane_starts[slot], plane_starts[slot + 1]):
@@ -55,3 +52,12 @@ def support_plane(spm, slot, v):
             best, row = along, k
     s = 1.0 / math.sqrt(dot(v, v))
     return load3(vertices, row, 0), (v[0] * s, v[1] * s, v[2] * s)
+
+
+@device
+def support_plane(spm, slot, v):
+    """(point, normal) of M_O(v), v not 0."""
+    mode, n, _, samples, planes, plane_starts, vertices, vertex_starts = spm
+    if mode == TABLE:
+        return load_plane(planes, samples[slot, sample_of(n, v)])
+    return scanned_plane(mode, planes, plane_starts, vertices, vertex_starts, slot, v)

@@ -10,6 +10,7 @@ app = typer.Typer(name="thud", help="What touches what, where, how deep and when
 app.command("demo")(demo.demo)
 app.command("warmup")(warmup.warmup)
 app.command("bench", context_settings=checkout.PASS_THROUGH)(checkout.bench)
+app.command("reproduce", context_settings=checkout.PASS_THROUGH)(checkout.reproduce)
 
 
 @app.command("version")

@@ -1,4 +1,4 @@
-"""Subcommands that live in a checkout of the repository: `thud bench`."""
+"""Subcommands that live in a checkout of the repository: `thud bench`, `thud reproduce`."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def bench(context: typer.Context) -> None:
     """Run a benchmark beside its peers, e.g. `thud bench convex`; needs a checkout and the `bench` extra."""
     root = _checkout("benchmarks")
     raise typer.Exit(subprocess.call([sys.executable, "-m", "benchmarks", *context.args], cwd=root))
+
+
+def reproduce(context: typer.Context) -> None:
+    """Regenerate a paper's tables and figures, e.g. `thud reproduce vogiannou`; needs a checkout and the `app` extra."""
+    root = _checkout("reproductions")
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "reproductions", *context.args], cwd=root))

@@ -1,0 +1,27 @@
+"""[Vogiannou]: bounding volumes enhanced by support-plane mappings. Figures 7 to 10.
+
+`python -m reproductions vogiannou [--size ci|standard|full] [--model bunny.ply]`. Figure 11, with 600 falling objects, needs
+a world and is not here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import thud
+from reproductions.mesh_files import read_mesh
+from reproductions.models import models, small_models
+from reproductions.vogiannou import figure_7, figure_8, figure_9, figure_10
+from reproductions.vogiannou.report import Report
+
+
+def run(size: str, files: list[Path] | None, out: Path) -> int:
+    """Make all figures; returns how many of the paper's statements did not hold."""
+    chosen = {path.stem: read_mesh(path) for path in files} if files else (small_models() if size == "ci" else models())
+    meshes = {name: thud.TriangleMesh(*mesh) for name, mesh in chosen.items()}
+    report = Report(size, out, generated=not files)
+    for name, mesh in meshes.items():
+        report.say(f"{name}: {mesh}")
+    for figure in (figure_7, figure_8, figure_9, figure_10):
+        figure.run(meshes, size, report)
+    return report.close()

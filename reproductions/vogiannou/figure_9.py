@@ -1,0 +1,147 @@
+"""Figure 9: culling improvement over the levels that have support-plane mappings.
+
+"The percentage of the tests between non-colliding objects that the proposed algorithm managed to reject, even though the
+respective BVs overlapped ... 100 % means that all non-colliding pairs are rejected at the given level of the BVH. The
+reference value of the standard BVHs is 0 %." Both trees are opened level by level, and of the non-colliding configurations
+whose roots' volumes overlap we count
+
+- those told apart within L levels with mappings on all of them (what 100 % would mean), and by the plain hierarchy;
+- the improvement: of those that the plain hierarchy cannot tell apart within L levels, the share that the mappings do.
+
+The paper averages over its simulations, most of whose pairs are neighbours in a crowd, and does not say how. So there are
+two sets of configurations: `close`, in the space of Figure 10, where 60 % collide and the rest nearly do; and `wide`, at any
+position at which the roots' spheres may overlap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import thud
+from reproductions.progress import progress
+from reproductions.vogiannou.configurations import IDENTITY, colliding, random_poses, space_for
+from reproductions.vogiannou.report import Report
+from thud.bounds.support_planes import support_planes
+from thud.narrowphase.mesh_volumes import surviving_levels
+
+#: Configurations of each set, over all models.
+COUNTS = {"ci": 600, "standard": 2_000_000, "full": 2_000_000}
+LEVELS = {"ci": 4, "standard": 8, "full": 8}
+SETS = ("close", "wide")
+BOUNDINGS = ("sphere", "aabb", "obb", "kdop")
+MAPPINGS = {"DVSPM": ("vertex", False), "DFSPM": ("face", False), "VSPM": ("vertex", True), "FSPM": ("face", True)}
+BLOCK = 50_000
+
+
+def count_survivors(meshes: dict[str, thud.TriangleMesh], levels: int, count: int, report: Report) -> dict:
+    """How many non-colliding configurations survive each number of levels, by (set, volume, mapping or "plain")."""
+    left = {(s, b, m): np.zeros(levels, np.int64) for s in SETS for b in BOUNDINGS for m in ("roots", "plain", *MAPPINGS)}
+    for name, mesh in meshes.items():
+        top = mesh.tree.skip, mesh.tree.first, mesh.corners
+        maps = {m: support_planes(*top, kind, levels, 32, exact=exact) for m, (kind, exact) in MAPPINGS.items()}
+        for chosen in SETS:
+            space = space_for(mesh, min(count, 4000)) if chosen == "close" else 2.0 * float(mesh.spheres[0, 3])
+            starts = range(0, count, BLOCK)
+            hits = 0
+            for start in progress(starts, len(starts), f"figure 9, {name}, {chosen}"):
+                rows = random_poses(min(BLOCK, count - start), space, 100 + start // BLOCK)
+                hit = colliding(mesh, rows)
+                hits += int(hit.sum())
+                apart = np.ascontiguousarray(rows[~hit])
+                for b in BOUNDINGS:
+                    plain, _ = surviving_levels(mesh, mesh, IDENTITY, apart, levels, bounding=b, mappings=(None, None))
+                    overlap = np.ascontiguousarray(apart[plain >= 0])
+                    left[chosen, b, "roots"] += len(overlap)
+                    # Level k - 1 still has a pair of nodes: k levels do not tell the objects apart.
+                    left[chosen, b, "plain"] += (plain[:, None] >= np.arange(levels)).sum(axis=0)
+                    for m, mapping in maps.items():
+                        last, _ = surviving_levels(
+                            mesh, mesh, IDENTITY, overlap, levels, bounding=b, mappings=(mapping, mapping)
+                        )
+                        left[chosen, b, m] += (last[:, None] >= np.arange(levels)).sum(axis=0)
+            report.say(f"- {name}, {chosen}: {count} configurations, {100 * hits / count:.1f} % colliding")
+    return left
+
+
+def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None:
+    """The table, the plot, the statements."""
+    report.heading("Figure 9: culling over levels, % of the non-colliding configurations whose roots' volumes overlap")
+    levels = LEVELS[size]
+    left = count_survivors(meshes, levels, COUNTS[size] // len(meshes), report)
+    apart = {k: 100.0 * (1 - v / np.maximum(left[k[0], k[1], "roots"], 1)) for k, v in left.items() if k[2] != "roots"}
+    better = {k: 100.0 * (1 - v / np.maximum(left[k[0], k[1], "plain"], 1)) for k, v in left.items() if k[2] in MAPPINGS}
+    columns = ["set", "volume", "mapping", *range(1, levels + 1)]
+    report.say("Told apart within so many levels:")
+    report.table(columns, [[*k, *(float(round(y, 1)) for y in v)] for k, v in apart.items()])
+    report.say("Improvement: of those that the plain hierarchy does not tell apart within so many levels:")
+    report.table(columns, [[*k, *(float(round(y, 1)) for y in v)] for k, v in better.items()])
+    for k, values in apart.items():
+        for depth, value in enumerate(values):
+            report.row("9", k[0], f"{k[1]} {k[2]}", depth + 1, float(value))
+    _statements(report, apart, better, levels)
+
+    def draw(plt):
+        figure, axes = plt.subplots(2, len(BOUNDINGS), figsize=(4 * len(BOUNDINGS), 7.4), sharex=True, sharey=True)
+        for row, chosen in enumerate(SETS):
+            for ax, b in zip(axes[row], BOUNDINGS):
+                ax.plot(range(1, levels + 1), apart[chosen, b, "plain"], "k--", label="plain hierarchy")
+                for m, style in zip(MAPPINGS, ("o-", "s-", "o:", "s:")):
+                    ax.plot(range(1, levels + 1), apart[chosen, b, m], style, label=m, mfc="none")
+                ax.set(title=f"{b if b != 'kdop' else 'k-DOP (our addition)'}, {chosen}", ylim=(0, 102))
+            axes[row][0].set_ylabel("told apart, %")
+        for ax in axes[1]:
+            ax.set_xlabel("levels with SPM")
+        axes[1][-1].legend(loc="lower right", fontsize=8)
+        return figure
+
+    report.figure("figure_9", draw)
+
+
+def _span(values) -> str:
+    return f"{min(values):.0f} to {max(values):.0f} %"
+
+
+def _statements(report: Report, apart, better, levels: int) -> None:
+    paper = ("sphere", "aabb", "obb")
+    at = min(6, levels) - 1
+    told = {s: [apart[s, b, m][at] for b in paper for m in MAPPINGS] for s in SETS}
+    plain = {s: [apart[s, b, "plain"][at] for b in paper] for s in SETS}
+    report.compare(
+        "The culling improvement gets very close to 100 % at 5-6 levels.",
+        f"with {at + 1} levels the mappings tell apart {_span(told['wide'])} of the wide set (plain hierarchies "
+        f"{_span(plain['wide'])}) and {_span(told['close'])} of the close one (plain {_span(plain['close'])}). What is left "
+        "are objects whose limbs reach into each other's hollows. The paper's average is over pairs in a crowd, which are "
+        "seldom so; it says neither how its pairs were chosen nor how the two trees are opened against each other.",
+        None,
+        "differs",
+    )
+    if levels >= 6:
+        report.compare(
+            "(Ours) With 6 levels at least 75 % of the wide set are told apart, by every volume and mapping.",
+            f"{_span(told['wide'])}.",
+            min(told["wide"]) > 75.0,
+        )
+    if levels >= 8:
+        keys = [(s, b, m) for s in SETS for b in paper for m in MAPPINGS]
+        before = float(np.mean([(apart[k][5] - apart[k][0]) / 5 for k in keys]))
+        after = float(np.mean([(apart[k][7] - apart[k][5]) / 2 for k in keys]))
+        report.compare(
+            "It reaches a maximum at 5-6 levels, as the volumes of deeper ones hold few faces.",
+            f"the mean gain a level is {before:.1f} points up to level 6 and {after:.1f} beyond.",
+            after < 0.6 * before,
+        )
+    grows = all((np.diff(v) >= 0).all() for v in apart.values())
+    ahead = all((apart[k] >= apart[k[0], k[1], "plain"]).all() for k in better)
+    report.compare(
+        "There is significant culling improvement up to this level.",
+        f"improvement with {at + 1} levels: "
+        + "; ".join(f"{s} {_span([better[s, b, m][at] for b in paper for m in MAPPINGS])}" for s in SETS)
+        + "; told apart never falls with more levels and is never below the plain hierarchy's.",
+        bool(grows and ahead),
+    )
+    gap = max(float(np.abs(apart[s, b, f"D{m}"] - apart[s, b, m]).max()) for s in SETS for b in paper for m in ("VSPM", "FSPM"))
+    report.compare(
+        "The discretised versions of the SPMs are practically as efficient as the standard implementations.",
+        f"they differ by {gap:.1f} points at most.",
+        bool(gap < 10.0),
+    )

@@ -1,0 +1,136 @@
+"""The reproduction of [Vogiannou] at its smallest size, its models, and the readers of model files."""
+
+from __future__ import annotations
+
+import csv
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thud
+from reproductions.__main__ import main
+from reproductions.mesh_files import read_mesh
+from reproductions.models import models, small_models
+from reproductions.vogiannou import figure_7, figure_10
+from reproductions.vogiannou.report import Report
+
+
+def test_all_statements_hold_at_the_smallest_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vogiannou", "--size", "ci", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    for figure in (7, 8, 9, 10):
+        assert f"Figure {figure}" in printed
+        assert (tmp_path / f"vogiannou_figure_{figure}.png").read_bytes().startswith(b"\x89PNG")
+    assert "Paper: " in printed
+    with (tmp_path / "vogiannou.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["figure"] for row in rows} == {"7", "8", "9", "10"}
+    # Bounding efficiencies: no volume beats the hull, and the hull holds the object.
+    shares = {(row["model"], row["series"], row["x"]): float(row["y"]) for row in rows if row["figure"] == "7"}
+    for (model, _, _), share in shares.items():
+        assert 0 < share <= shares[model, "convex hull", "0"] * (1 + 1e-6) <= 1 + 1e-6
+
+
+def test_generated_models_are_closed_and_of_the_papers_size() -> None:
+    for name, (vertices, faces) in models().items():
+        mesh = thud.TriangleMesh(vertices, faces)
+        assert mesh.is_closed, name
+        assert 16_000 < len(faces) < 18_000
+        # Concave: a good part of the hull is empty.
+        assert mesh.volume < 0.9 * mesh.hull.volume
+        assert not mesh.problems().inverted
+
+
+def test_volume_of_half_spaces_is_the_cubes() -> None:
+    normals = np.vstack([np.eye(3), -np.eye(3)])
+    assert figure_7.half_space_volume(normals, np.full(6, 0.5), np.zeros(3)) == pytest.approx(1.0)
+
+
+def test_a_full_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    mesh = {"knot": thud.TriangleMesh(*small_models()["knot"])}
+    settings = [("sphere", "none", 0), ("sphere", "DFSPM", 1)]
+    partial = tmp_path / "partial.csv"
+    first = figure_10._measure(mesh, settings, 40, 20, 1, partial)
+    # Half of the second block is lost; the first block is kept as it was, the second measured again.
+    lines = partial.read_text().splitlines()
+    assert len(lines) == 4
+    partial.write_text("\n".join(lines[:3]) + "\n")
+    second = figure_10._measure(mesh, settings, 40, 20, 1, partial)
+    for s in settings:
+        assert second[0][s][0] == pytest.approx(first[0][s][0])
+        np.testing.assert_allclose(second[1][s], first[1][s])
+
+
+def test_a_statement_that_fails_is_counted(tmp_path: Path) -> None:
+    report = Report("ci", tmp_path, generated=True)
+    report.compare("the moon is round", "it is", True)
+    report.compare("the moon is cheese", "it is not", False)
+    report.compare("the moon is far", "384,400 km", None)
+    assert report.close() == 1
+    assert "DOES NOT HOLD" in (tmp_path / "vogiannou.md").read_text()
+
+
+VERTICES = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5], [0.5, 0.5, 2]])
+POLYGONS = [[0, 1, 2, 3], [0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
+FACES = np.array([[0, 1, 2], [0, 2, 3], [0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+PLY = (
+    "element vertex 5\nproperty double x\nproperty float confidence\nproperty double y\nproperty double z\n"
+    "element face 5\nproperty uchar flag\nproperty list uchar int vertex_indices\nend_header\n"
+)
+
+
+def ply(form: str) -> bytes:
+    head = f"ply\nformat {form} 1.0\ncomment made by a test\n{PLY}".encode()
+    if form == "ascii":
+        lines = [f"{x} 0.5 {y} {z}" for x, y, z in VERTICES]
+        lines += [" ".join(map(str, [7, len(p), *p])) for p in POLYGONS]
+        return head + "\n".join(lines).encode()
+    order = "<" if form == "binary_little_endian" else ">"
+    body = b"".join(struct.pack(f"{order}dfdd", x, 0.5, y, z) for x, y, z in VERTICES)
+    body += b"".join(struct.pack(f"{order}BB{len(p)}i", 7, len(p), *p) for p in POLYGONS)
+    return head + body
+
+
+@pytest.mark.parametrize("form", ["ascii", "binary_little_endian", "binary_big_endian"])
+def test_ply_files(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "pyramid.ply"
+    path.write_bytes(ply(form))
+    vertices, faces = read_mesh(path)
+    np.testing.assert_array_equal(vertices, VERTICES)
+    np.testing.assert_array_equal(faces, FACES)
+
+
+@pytest.mark.parametrize("style", ["{}", "{}/1", "{}//2", "{}/1/2"])
+@pytest.mark.parametrize("back", [False, True])
+def test_obj_files(style: str, back: bool, tmp_path: Path) -> None:
+    path = tmp_path / "pyramid.OBJ"
+    lines = ["# a pyramid", "mtllib none.mtl", *(f"v {x} {y} {z}" for x, y, z in VERTICES), "vn 0 0 1", "g sides"]
+    lines += ["f " + " ".join(style.format(k - 5 if back else k + 1) for k in p) for p in POLYGONS]
+    path.write_text("\n".join(lines))
+    vertices, faces = read_mesh(path)
+    np.testing.assert_array_equal(vertices, VERTICES)
+    np.testing.assert_array_equal(faces, FACES)
+
+
+def test_files_that_are_no_models(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.obj"
+    empty.write_text("# nothing\n")
+    with pytest.raises(ValueError, match="expected vertices and faces"):
+        read_mesh(empty)
+    with pytest.raises(ValueError, match=r"ends in \.obj or \.ply"):
+        read_mesh(tmp_path / "model.stl")
+
+
+def test_a_given_model_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vertices, faces = small_models()["bumpy"]
+    path = tmp_path / "mine.obj"
+    path.write_text(
+        "\n".join([*(f"v {x} {y} {z}" for x, y, z in vertices), *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces)])
+    )
+    seen: list[str] = []
+    for figure in ("figure_7", "figure_8", "figure_9", "figure_10"):
+        monkeypatch.setattr(f"reproductions.vogiannou.{figure}.run", lambda meshes, size, report: seen.extend(meshes))
+    assert main(["vogiannou", "--model", str(path), "--out", str(tmp_path)]) == 0
+    assert seen == ["mine"] * 4
