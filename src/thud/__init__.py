@@ -28,6 +28,7 @@ _NAMES = {
     "contacts": "thud.queries",
     "cast": "thud.queries",
     "raycast": "thud.queries",
+    "raycast_all": "thud.queries",
     "contains": "thud.queries",
     "closest_point": "thud.queries",
     "prepare": "thud.queries",
@@ -39,6 +40,7 @@ _NAMES = {
     "Contacts": "thud.results",
     "Impacts": "thud.results",
     "RayHits": "thud.results",
+    "RayCrossings": "thud.results",
     "ClosestPoints": "thud.results",
     "TrianglePairs": "thud.results",
     "ThudError": "thud.errors",
@@ -61,6 +63,7 @@ __all__ = [
     "HalfSpace",
     "Impacts",
     "Pose",
+    "RayCrossings",
     "RayHits",
     "Sphere",
     "Status",
@@ -79,6 +82,7 @@ __all__ = [
     "narrowphase",
     "prepare",
     "raycast",
+    "raycast_all",
     "shapes",
     "triangle_pairs",
     "warmup",
@@ -88,8 +92,29 @@ if TYPE_CHECKING:
     from thud import continuous, errors, geometry, narrowphase, shapes
     from thud.errors import ThudError
     from thud.pose import Pose
-    from thud.queries import cast, closest_point, contacts, contains, distance, intersects, prepare, raycast, triangle_pairs
-    from thud.results import CastStatus, ClosestPoints, Contacts, Distances, Impacts, RayHits, Status, TrianglePairs
+    from thud.queries import (
+        cast,
+        closest_point,
+        contacts,
+        contains,
+        distance,
+        intersects,
+        prepare,
+        raycast,
+        raycast_all,
+        triangle_pairs,
+    )
+    from thud.results import (
+        CastStatus,
+        ClosestPoints,
+        Contacts,
+        Distances,
+        Impacts,
+        RayCrossings,
+        RayHits,
+        Status,
+        TrianglePairs,
+    )
     from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
     from thud.warm import warmup
 

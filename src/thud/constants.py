@@ -199,3 +199,21 @@ DEPTH_WIDER = 1.4
 #: about its square of the bottom's.
 DEPTH_STARTS = 6
 DEPTH_FINEST = 2e-3
+
+#: Directions that the search for the normal of a contact patch looks in (a count).
+PATCH_DIRECTIONS = 96
+
+#: The mean normal of a patch's triangles is its normal unless another direction is this much better (a factor): the mean
+#: changes little from frame to frame, the best direction may jump.
+PATCH_NORMAL = 1.05
+
+#: Cost of a leaf of four triangles in units of that of an 8-wide node, for the collapse of the tree: measured.
+WIDE_LEAF_COST = 1.0
+
+#: Rays of a batch are sorted by where they pass through the mesh, this many at a time (a count; 4 MB of work space), from
+#: this many on: neighbours then find nodes and triangles in the cache. Halves the time of a million incoherent rays.
+RAY_SORT_BLOCK = 2**19
+RAY_SORT_LEAST = 4096
+
+#: Rays and points that ask a mesh may come from as far as this (metres): the exact predicates multiply three lengths.
+MESH_FARTHEST = 1e75

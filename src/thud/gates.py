@@ -31,9 +31,9 @@ def as_points(points: npt.ArrayLike, name: str, *, width: int = 3) -> Array:
 def as_directions(directions: npt.ArrayLike, name: str) -> Array:
     """(N, 3) rows that are not zero; their length is kept."""
     array = as_points(directions, name)
-    length = np.abs(array).max(axis=1)
-    if not length.all():
-        raise InvalidInputError(f"{name}: row {int(np.argmin(length))} is zero; expected a direction")
+    zero = (array[:, 0] == 0.0) & (array[:, 1] == 0.0) & (array[:, 2] == 0.0)
+    if zero.any():
+        raise InvalidInputError(f"{name}: row {int(np.argmax(zero))} is zero; expected a direction")
     return array
 
 

@@ -13,10 +13,11 @@ from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.prepared import PreparedPair
 from thud.pose import PoseLike
-from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayHits, TrianglePairs
+from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
 from thud.shapes.packed import Packed, as_packed
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
+from thud.shapes.triangle_mesh import TriangleMesh
 
 _PAIR = np.array([[0, 1]], dtype=np.int64)
 
@@ -164,8 +165,14 @@ def contacts(
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
     threads : how many to use; default all cores
     """
-    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     margin = as_positive(margin, "margin", zero=True)
+    if _is_mesh_pair(a, b):
+        from thud.continuous import mesh_contacts
+
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        dispatch.check_max_points(max_points)
+        return mesh_contacts.contacts(a, b, rows_a, rows_b, count, margin=margin, max_points=max_points, threads=threads)
+    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     return dispatch.contacts(packed, _PAIR, rows_a, rows_b, False, count, margin=margin, max_points=max_points, threads=threads)
 
 
@@ -228,6 +235,10 @@ def raycast(
 ) -> RayHits:
     """First hit of rays on a shape. A ray that starts inside hits at distance 0, with normal 0.
 
+    A mesh is hit on its surface, from either side: a ray that starts inside a closed one hits where it leaves. The
+    normal is that of the triangle by its winding; of equal distances the smallest row of the mesh's faces counts. No ray slips
+    through an edge or a vertex.
+
     Parameters
     ----------
     shape : the shape
@@ -237,6 +248,11 @@ def raycast(
     any_hit : the hit may be any, not the first: faster for compounds
     threads : how many to use; default all cores
     """
+    if isinstance(shape, TriangleMesh):
+        from thud.narrowphase.mesh_raycast import raycast_mesh
+
+        arguments = _ray_arguments(origins, directions, pose)
+        return raycast_mesh(shape, *arguments, as_reach(max_distance), any_hit, threads)
     from thud.narrowphase.raycast import raycast_rows
 
     packed = as_packed((shape,), "shape")
@@ -249,6 +265,42 @@ def raycast(
     fields = (out.distance, out.point, out.normal, out.triangle)
     run_rows(raycast_rows, count, threads, packed, start, along, rows, as_reach(max_distance), int(any_hit), *fields)
     return out
+
+
+def _ray_arguments(
+    origins: npt.ArrayLike, directions: npt.ArrayLike, pose: PoseLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
+    start, along, rows = as_points(origins, "origins"), as_directions(directions, "directions"), as_poses(pose, "pose")
+    return start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
+
+
+def raycast_all(
+    shape: Shape,
+    origins: npt.ArrayLike,
+    directions: npt.ArrayLike,
+    *,
+    pose: PoseLike = None,
+    max_distance: float = np.inf,
+    threads: int | None = None,
+) -> RayCrossings:
+    """All crossings of rays with a mesh's surface.
+
+    On a closed mesh a ray through an edge or a vertex crosses exactly one of the triangles there (or, where it only grazes
+    the surface, none or two): from inside there is an odd number of crossings, from outside an even one.
+
+    Parameters
+    ----------
+    shape : a TriangleMesh
+    origins, directions : (3,) or (N, 3) world frame; directions are normalised
+    pose : of the shape; one or N
+    max_distance : metres; crossings beyond it are left out
+    threads : how many to use; default all cores
+    """
+    if not isinstance(shape, TriangleMesh):
+        raise UnsupportedQueryError(f"raycast_all: expected a TriangleMesh, got {type(shape).__name__}; use raycast")
+    from thud.narrowphase.mesh_raycast import raycast_all_mesh
+
+    return raycast_all_mesh(shape, *_ray_arguments(origins, directions, pose), as_reach(max_distance), threads)
 
 
 def contains(

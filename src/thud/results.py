@@ -95,6 +95,22 @@ class RayHits:
 
 
 @dataclass(frozen=True, slots=True)
+class RayCrossings:
+    """All crossings of N rays with a surface, M in all, sorted by row, then distance, then triangle."""
+
+    row: Ints
+    """(M,) which ray."""
+    distance: Floats
+    """(M,) metres along the ray (directions are normalised)."""
+    point: Floats
+    """(M, 3) where."""
+    normal: Floats
+    """(M, 3) unit normal of the triangle by its winding: against the ray where it enters a solid, along it where it leaves."""
+    triangle: Ints
+    """(M,) triangle of the mesh."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClosestPoints:
     """Closest surface points to N points."""
 

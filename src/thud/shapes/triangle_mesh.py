@@ -20,6 +20,7 @@ from thud.shapes.shape import Floats, Part, Shape, frozen
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
     from thud.bvh.pair_tree import PairTree
+    from thud.bvh.wide import WideTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
 BUILDS = ("sah", "slides")
@@ -206,6 +207,14 @@ class TriangleMesh(Shape):
         if self.spm is None:
             return no_support_planes()
         return support_planes(self.tree.skip, self.tree.first, self.corners, self.spm, self.spm_levels, self.spm_samples)
+
+    @cached_property
+    def wide(self) -> WideTree:
+        """The 8-wide form of the tree, for rays and points."""
+        from thud.bvh.wide import build_wide
+
+        triangles = np.ascontiguousarray(self._vertices[self._faces[self.tree.order]].reshape(-1, 9))
+        return build_wide(self.tree, self.node_boxes, triangles, self.origin)
 
     @cached_property
     def hull(self) -> ConvexHull:

@@ -1,0 +1,213 @@
+"""The 8-wide form of a mesh's tree, for rays and points: one SIMD test looks at all eight children of a node.
+
+It is collapsed from the binary tree so that the expected cost of a ray is least (Ylitie, Karras, Laine 2017, "Efficient
+incoherent ray traversal on GPUs through compressed wide BVHs", section 3.1, Eq. 1-4): which subtrees become leaves and
+which binary nodes become one wide node is found by dynamic programming from the leaves up.
+
+Boxes are float32, rounded outward, in the *scaled frame*: relative to the mesh's origin and divided by a power of two, so
+that all lie in [-1, 1] whatever the size of the mesh. Triangles are float64 in the mesh's own frame, as the user gave them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._jit import kernel
+from thud.bvh.mesh_tree import MeshTree
+from thud.constants import UNIT_ROUNDOFF, WIDE_LEAF_COST
+from thud.gates import Array
+
+#: Children of a node, and triangles of a leaf.
+WIDTH = 8
+LEAF = 4
+
+#: float32 numbers a node: rows lo_x, lo_y, lo_z, hi_x, hi_y, hi_z of 8 lanes, then 8 child references (int32), then padding
+#: to four cache lines.
+NODE_STRIDE = 64
+REFERENCES = 48
+
+#: float64 numbers a leaf: rows a_x, a_y, a_z, b_x, ... c_z of 4 lanes, then 4 face rows (int64), to five cache lines.
+BLOCK_STRIDE = 40
+ROWS = 36
+
+#: Bounds of a lane without a child: lower above upper by more than any slack, so that no ray or point meets it.
+_EMPTY = 2.0**40
+
+#: Entries of the stack of a walk: 7 for each of up to TREE_LEVELS levels.
+STACK = 640
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideTree:
+    """Nodes and leaves of the 8-wide tree; node 0 is the root."""
+
+    nodes: npt.NDArray[np.float32]
+    """(M * 64,) see NODE_STRIDE."""
+    references: npt.NDArray[np.int32]
+    """The same memory as int32. A child: the row of a node, or ~row of a leaf; 0 for none."""
+    blocks: Array
+    """(L * 40,) see BLOCK_STRIDE. Lanes without a triangle hold NaN."""
+    rows: npt.NDArray[np.int64]
+    """The same memory as int64. Face row of each triangle; -1 for none."""
+    origin: Array
+    """(3,) of the scaled frame, in the mesh's."""
+    scale: float
+    """Scaled lengths times this are metres; a power of two."""
+    reach: float
+    """Largest coordinate of a corner relative to the origin, metres."""
+    frame: Array
+    """(12,) what kernels need of these: origin, scale, reach, lower and upper corner of the scaled box, 16 / its extent."""
+
+
+def _aligned(count: int, dtype: type) -> npt.NDArray:
+    """`count` numbers that begin at a cache line."""
+    size = np.dtype(dtype).itemsize
+    raw = np.empty(count * size + 64, dtype=np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip : skip + count * size].view(dtype)
+
+
+def build_wide(tree: MeshTree, node_boxes: Array, triangles: Array, origin: Array) -> WideTree:
+    """Collapse the binary tree.
+
+    `node_boxes` (K, 6) lower and upper corners relative to `origin`; `triangles` (T, 9) in tree order, not relative.
+    """
+    reach = float(np.abs(node_boxes[0]).max())
+    scale = 2.0 ** math.ceil(math.log2(reach)) if reach > 0.0 else 1.0
+    cost, choice = np.empty((len(tree.skip), WIDTH)), np.empty((len(tree.skip), WIDTH), dtype=np.uint8)
+    plan_wide(tree.skip, node_boxes / scale, cost, choice)
+    sizes = np.empty(2, dtype=np.int64)
+    no_nodes, no_blocks = np.empty(0, dtype=np.float32), np.empty(0)
+    arguments = (tree.skip, tree.first, tree.order, node_boxes, triangles, choice, scale)
+    fill_wide(*arguments, no_nodes, no_nodes.view(np.int32), no_blocks, no_blocks.view(np.int64), sizes)
+    nodes, blocks = _aligned(int(sizes[0]) * NODE_STRIDE, np.float32), _aligned(int(sizes[1]) * BLOCK_STRIDE, np.float64)
+    fill_wide(*arguments, nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), sizes)
+    box = node_boxes[0] / scale
+    frame = np.concatenate([origin, [scale, reach], box, [16.0 / float((box[3:] - box[:3]).max())]])
+    return WideTree(nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), origin.copy(), scale, reach, frame)
+
+
+@kernel("i8[::1], f8[:,::1], f8[:,::1], u1[:,::1]")
+def plan_wide(skip, boxes, cost_out, choice_out):
+    """cost_out[k, i]: least cost of the triangles below node k as at most i + 1 children of a wide node; choice_out: how.
+
+    choice 0 in column 0: a leaf, 1: a wide node of its own. In column i: how many of the i + 1 children the left
+    half gets, 0 for no more than column i - 1 has; in column 7 of the eight a wide node shares out.
+    """
+    for k in range(skip.shape[0] - 1, -1, -1):
+        x, y, z = boxes[k, 3] - boxes[k, 0], boxes[k, 4] - boxes[k, 1], boxes[k, 5] - boxes[k, 2]
+        area = x * y + y * z + z * x
+        triangles = (skip[k] - k + 1) // 2
+        leaf = WIDE_LEAF_COST * area if triangles <= LEAF else math.inf
+        if triangles == 1:
+            for i in range(WIDTH):
+                cost_out[k, i], choice_out[k, i] = leaf, 0
+            continue
+        left, right = k + 1, skip[k + 1]
+        # Eq. 4: the best way to share out i + 1 children.
+        for i in range(1, WIDTH):
+            best, share = math.inf, 1
+            for j in range(i):
+                both = cost_out[left, j] + cost_out[right, i - 1 - j]
+                if both < best:
+                    best, share = both, j + 1
+            cost_out[k, i], choice_out[k, i] = best, share
+        # Eq. 2, 3: alone it is a leaf or a node with eight children.
+        node = cost_out[k, WIDTH - 1] + area
+        cost_out[k, 0], choice_out[k, 0] = (leaf, 0) if leaf <= node else (node, 1)
+        for i in range(1, WIDTH - 1):
+            if cost_out[k, i - 1] <= cost_out[k, i]:
+                cost_out[k, i], choice_out[k, i] = cost_out[k, i - 1], 0
+
+
+@kernel("i8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], u1[:,::1], f8, f4[::1], i4[::1], f8[::1], i8[::1], i8[::1]")
+def fill_wide(skip, first, order, boxes, triangles, choice, scale, nodes_out, references_out, blocks_out, rows_out, sizes_out):
+    """Write nodes and leaves, depth first; with empty arrays only count them."""
+    write = nodes_out.shape[0] > 0 or blocks_out.shape[0] > 0
+    nodes, blocks = 1, 0
+    # Wide nodes to do: binary node, row of the wide one.
+    stack = np.empty((STACK, 2), np.int64)
+    child, share = np.empty(2 * WIDTH, np.int64), np.empty(2 * WIDTH, np.int64)
+    lanes = np.empty(WIDTH, np.int64)
+    stack[0, 0], stack[0, 1], depth = 0, 0, 1
+    while depth > 0:
+        depth -= 1
+        root, row = stack[depth, 0], stack[depth, 1]
+        # The lanes of this node, left to right.
+        count, waiting = 0, 1
+        child[0], share[0] = root, WIDTH - 1
+        fresh = True
+        while waiting > 0:
+            waiting -= 1
+            k, i = child[waiting], share[waiting]
+            if not (fresh and choice[k, 0] == 1):
+                while i > 0 and choice[k, i] == 0:
+                    i -= 1
+                if i == 0:
+                    lanes[count] = k
+                    count += 1
+                    continue
+            fresh = False
+            given = choice[k, i]
+            child[waiting], share[waiting] = skip[k + 1], i - given
+            child[waiting + 1], share[waiting + 1] = k + 1, given - 1
+            waiting += 2
+        base = NODE_STRIDE * row
+        if write:
+            for lane in range(WIDTH):
+                for axis in range(3):
+                    nodes_out[base + WIDTH * axis + lane] = _EMPTY
+                    nodes_out[base + WIDTH * (axis + 3) + lane] = -_EMPTY
+                references_out[base + REFERENCES + lane] = 0
+            for pad in range(REFERENCES + WIDTH, NODE_STRIDE):
+                nodes_out[base + pad] = 0.0
+        first_node = nodes
+        for lane in range(count):
+            k = lanes[lane]
+            if choice[k, 0] == 1:
+                reference = nodes
+                nodes += 1
+            else:
+                reference = ~blocks
+                if write:
+                    fill_block(skip[k] - k, first[k], order, triangles, BLOCK_STRIDE * blocks, blocks_out, rows_out)
+                blocks += 1
+            if write:
+                references_out[base + REFERENCES + lane] = reference
+                for axis in range(3):
+                    # Corners relative to the origin carry a roundoff of 1; float32 rounds to nearest, so one step more.
+                    slack = 4.0 * UNIT_ROUNDOFF
+                    low, high = boxes[k, axis] / scale - slack, boxes[k, axis + 3] / scale + slack
+                    low32, high32 = np.float32(low), np.float32(high)
+                    nodes_out[base + WIDTH * axis + lane] = low32 - np.float32(abs(low32) * 2.0**-23) - np.float32(2.0**-60)
+                    nodes_out[base + WIDTH * (axis + 3) + lane] = (
+                        high32 + np.float32(abs(high32) * 2.0**-23) + np.float32(2.0**-60)
+                    )
+        # The first child comes next in memory: last on the stack.
+        reference = nodes - 1
+        for lane in range(count - 1, -1, -1):
+            k = lanes[lane]
+            if choice[k, 0] == 1:
+                stack[depth, 0], stack[depth, 1] = k, reference
+                depth += 1
+                reference -= 1
+        assert reference == first_node - 1
+    sizes_out[0], sizes_out[1] = nodes, blocks
+
+
+@kernel
+def fill_block(nodes, first, order, triangles, base, blocks_out, rows_out):
+    """A leaf of (nodes + 1) // 2 triangles from tree position `first` on."""
+    for lane in range(LEAF):
+        if lane < (nodes + 1) // 2:
+            for k in range(9):
+                blocks_out[base + LEAF * k + lane] = triangles[first + lane, k]
+            rows_out[base + ROWS + lane] = order[first + lane]
+        else:
+            for k in range(9):
+                blocks_out[base + LEAF * k + lane] = math.nan
+            rows_out[base + ROWS + lane] = -1
