@@ -59,7 +59,7 @@ def odd_meshes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "points": (point, np.arange(18).reshape(-1, 3)),
         "far": (vertices + [1e6, -2e6, 3e6], faces),
         "tiny": (vertices * 1e-20, faces),
-        "huge": (vertices * 1e25, faces),
+        "huge": (vertices * 1e13, faces),
         "needle": (vertices * [1, 1e-7, 1e-9], faces),
     }
 

@@ -137,3 +137,25 @@ def test_same_answers_for_any_number_of_threads() -> None:
     for x, y in zip(one, two):
         np.testing.assert_array_equal(x, y)
     assert one[1][:, 1].sum() > 0
+
+
+def test_public_queries_go_by_the_volumes_of_the_meshes() -> None:
+    vertices, faces = blob(6, 1)
+    inside = 0.2 * vertices
+    q = np.random.default_rng(8).normal(size=(60, 7))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1)[:, None]
+    q[:, :3] *= 0.9
+    plain, small = thud.TriangleMesh(vertices, faces), thud.TriangleMesh(inside, faces)
+    hit, contained = thud.intersects(plain, plain, None, q), thud.intersects(plain, small, None, q)
+    pairs = thud.triangle_pairs(plain, plain, None, q)
+    assert 5 < hit.sum() < 60
+    for bounding in BOUNDINGS:
+        for spm in (None, "vertex", "face"):
+            mesh = thud.TriangleMesh(vertices, faces, bounding=bounding, spm=spm, spm_levels=3, spm_samples=8)
+            for a, b in ((mesh, mesh), (plain, mesh), (mesh, plain)):
+                np.testing.assert_array_equal(thud.intersects(a, b, None, q), hit)
+            # A closed mesh is solid, whatever its volumes.
+            np.testing.assert_array_equal(thud.intersects(mesh, small, None, q), contained)
+            found = thud.triangle_pairs(mesh, mesh, None, q)
+            for field in ("row", "triangle_a", "triangle_b"):
+                np.testing.assert_array_equal(getattr(found, field), getattr(pairs, field))

@@ -43,14 +43,14 @@ def tree_arrays(mesh: TriangleMesh, bounding: str, mapping: SupportPlanes | None
     """What kernels take of a mesh (`volume_tests.TREE`), with the volumes of one type and perhaps a mapping."""
     return (
         mesh.tree.skip, mesh.tree.first, mesh.corners.reshape(-1), mesh.origin, getattr(mesh, _VOLUMES[bounding]),
-        directions(mesh.kdop_k), float(np.abs(mesh.corners).max()), (mapping or no_support_planes()).arrays(),
+        directions(mesh.kdop_k), float(mesh.boxes[0, 3:].sum(dtype=np.float64)), (mapping or no_support_planes()).arrays(),
     )  # fmt: skip
 
 
 @device
 def pair_scale(tree_a, tree_b, t):
-    """What the coordinates of the two meshes reach to, in A's tree frame."""
-    return 3.0 * (tree_a[6] + tree_b[6]) + abs(t[0]) + abs(t[1]) + abs(t[2])
+    """What the coordinates of the two meshes reach to, in A's tree frame: as `mesh_mesh.pair_size`, for the same hits."""
+    return tree_a[6] + tree_b[6] + abs(t[0]) + abs(t[1]) + abs(t[2])
 
 
 @device
@@ -228,7 +228,7 @@ def surfaces_meet(
     bounding : type of volume; None: A's own
     mappings : support-plane mappings of A and B; None: their own, where both have one
     """
-    count = max(len(rows_a), len(rows_b))
+    count = max(len(rows_a), len(rows_b)) if len(rows_a) and len(rows_b) else 0
     hit, counters = np.empty(count, np.uint8), np.zeros((count if count_tests else 0, 4), np.int64)
     arguments = _arguments(a, b, bounding or a.bounding, mappings)
     run_rows(volume_intersects_rows, count, threads, *arguments, rows_a, rows_b, hit, counters, rows_per_chunk=16)
@@ -246,7 +246,7 @@ def surface_pairs(
     threads: int | None = None,
 ) -> tuple[Ints, Ints, Ints]:
     """(row, triangle of A, triangle of B) of all triangle pairs that meet, sorted; arguments as `surfaces_meet`."""
-    count = max(len(rows_a), len(rows_b))
+    count = max(len(rows_a), len(rows_b)) if len(rows_a) and len(rows_b) else 0
     arguments = _arguments(a, b, bounding or a.bounding, mappings)
     counts, none = np.empty(count, np.int64), np.empty(0, np.int64)
     empty = np.empty((0, 2), np.int64)
@@ -278,7 +278,7 @@ def surviving_levels(
     roots are apart) to levels - 1. And, if asked for, (N, levels, 2) how many pairs of nodes met on each level, and how many
     of them Theorem 3.2 rejected. Arguments as `surfaces_meet`.
     """
-    count = max(len(rows_a), len(rows_b))
+    count = max(len(rows_a), len(rows_b)) if len(rows_a) and len(rows_b) else 0
     level, tests = np.empty(count, np.int64), np.zeros((count if count_tests else 0, levels, 2), np.int64)
     arguments = _arguments(a, b, bounding or a.bounding, mappings)
     use = int(mappings is None or mappings[0] is not None)

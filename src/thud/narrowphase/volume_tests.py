@@ -17,7 +17,8 @@ from thud.math.vec3 import dot, norm2, sub
 #: Types of volumes.
 SPHERE, AABB, OBB, KDOP = 0, 1, 2, 3
 
-#: A tree with its volumes, for kernels: skip, first, corners (flat), origin, volumes, k-DOP directions, extent, SPM.
+#: A tree with its volumes, for kernels: skip, first, corners (flat), origin, volumes, k-DOP directions, extent
+#: (sum of the root box's half extents), SPM.
 TREE = f"Tuple((i8[::1], i8[::1], f8[::1], f8[::1], f4[:,::1], f8[:,:], f8, {SPM}))"
 
 
