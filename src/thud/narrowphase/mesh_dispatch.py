@@ -81,6 +81,14 @@ def _mesh_obbs(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Float
     return mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
 
 
+def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
+    """Type of bounding volume that a pair of meshes asks for, A's first; None: boxes without support planes, the fast walk."""
+    for mesh in (a, b):
+        if mesh.bounding != "aabb":
+            return mesh.bounding
+    return "aabb" if a.spm is not None and b.spm is not None else None
+
+
 # One pair of leaves ---------------------------------------------------------------------------------------------------
 
 
@@ -88,6 +96,11 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
     """Whether the surface of each mesh meets the other; what is undecided counts as meeting."""
     status = np.zeros(count, dtype=np.uint8)
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
+        bounding = _own_volumes(a, b)
+        if bounding is not None:
+            from thud.narrowphase.mesh_volumes import surfaces_meet
+
+            return surfaces_meet(a, b, rows_a, rows_b, bounding=bounding, threads=threads)[0]
         from thud.narrowphase.mesh_mesh import mesh_intersects_rows
 
         arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, status)
@@ -229,6 +242,11 @@ def triangle_pairs(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
     assert isinstance(b, TriangleMesh)
     check_reach(rows_a, "pose_a")
     check_reach(rows_b, "pose_b")
+    bounding = _own_volumes(a, b)
+    if bounding is not None:
+        from thud.narrowphase.mesh_volumes import surface_pairs
+
+        return TrianglePairs(*surface_pairs(a, b, rows_a, rows_b, bounding=bounding, threads=threads))
     from thud.narrowphase.mesh_mesh import mesh_pairs_block
 
     arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
