@@ -200,6 +200,10 @@ DEPTH_WIDER = 1.4
 DEPTH_STARTS = 6
 DEPTH_FINEST = 2e-3
 
+#: Steps after which the way to the bottom of a basin is cut short (a count); it takes 10 to 20. What is reached by then is
+#: valid, if a little longer than it could be.
+DEPTH_STEPS = 40
+
 #: Directions that the search for the normal of a contact patch looks in (a count).
 PATCH_DIRECTIONS = 96
 
@@ -217,3 +221,10 @@ RAY_SORT_LEAST = 4096
 
 #: Rays and points that ask a mesh may come from as far as this (metres): the exact predicates multiply three lengths.
 MESH_FARTHEST = 1e75
+
+#: Most that a winding number from moments may be off (dimensionless, at most, by a proved bound). Whole numbers, which those
+#: about closed meshes are, stay on their side of one half with anything below 0.5.
+WINDING_ERROR = 0.1
+
+#: Most cells of a mesh's grid for points (a count): 2 MB of states and 16 MB of offsets.
+GRID_CELLS = 2**21

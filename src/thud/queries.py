@@ -304,17 +304,32 @@ def raycast_all(
 
 
 def contains(
-    shape: Shape, points: npt.ArrayLike, *, pose: PoseLike = None, threads: int | None = None
+    shape: Shape, points: npt.ArrayLike, *, pose: PoseLike = None, method: str | None = None, threads: int | None = None
 ) -> npt.NDArray[np.bool_]:
     """(N,) whether points lie in a shape, its surface included.
+
+    A closed mesh is a solid. The methods for meshes: "ray" (the default) is exact, surface points included: the parity of the
+    crossings of a ray, never fooled by an edge or a vertex. "grid" answers the same from cells marked inside, outside or
+    unknown ([Slides]); it pays where one mesh is asked many times. "winding" is the generalised winding number, which is
+    also defined for open meshes (inside where it exceeds one half) and for overlapping ones; on the surface itself it may
+    say either. "parts" is for Compounds: in any of the convex parts.
 
     Parameters
     ----------
     shape : the shape
     points : (3,) or (N, 3) world frame
     pose : of the shape; one or N
+    method : of a mesh: "ray", "winding" or "grid"; of others None or "parts"
     threads : how many to use; default all cores
     """
+    if isinstance(shape, TriangleMesh):
+        from thud.narrowphase.mesh_contains import contains_mesh
+
+        where, rows = as_points(points, "points"), as_poses(pose, "pose")
+        count = broadcast_rows("points, pose", where, rows)
+        return contains_mesh(shape, where, rows, count, method or "ray", threads)
+    if method not in (None, "parts"):
+        raise UnsupportedQueryError(f"contains: method {method!r} is for TriangleMesh, not {type(shape).__name__}")
     from thud.narrowphase.closest_point import contains_rows
 
     packed, where, rows = as_packed((shape,), "shape"), as_points(points, "points"), as_poses(pose, "pose")
@@ -344,7 +359,8 @@ def closest_point(
     """Closest point of a shape's surface to each point.
 
     For a compound: the closest over its parts' surfaces; a point inside where parts overlap is answered by the part it
-    is deepest in, whose surface may lie inside another part.
+    is deepest in, whose surface may lie inside another part. For a mesh: of triangles at the same distance that with the
+    smallest row in the mesh's faces; signed distances need a closed mesh.
 
     Parameters
     ----------
@@ -354,6 +370,11 @@ def closest_point(
     signed : negative distance inside
     threads : how many to use; default all cores
     """
+    if isinstance(shape, TriangleMesh):
+        from thud.narrowphase.mesh_closest import closest_point_mesh
+
+        where, rows = as_points(points, "points"), as_poses(pose, "pose")
+        return closest_point_mesh(shape, where, rows, broadcast_rows("points, pose", where, rows), signed, threads)
     from thud.narrowphase.closest_point import closest_rows
 
     packed, where, rows = as_packed((shape, _POINT), "shape"), as_points(points, "points"), as_poses(pose, "pose")

@@ -32,7 +32,7 @@ def walk(wide: WideTree, node: int = 0) -> list[tuple[list[int], np.ndarray]]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9, 33, 1000])
-@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-12, 0.0), (1e15, 0.0), (1e-3, 1e6)])
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-12, 0.0), (1e14, 0.0), (1e-3, 1e6)])
 def test_every_triangle_once_within_all_its_boxes(count: int, scale: float, shift: float) -> None:
     vertices, faces = soup(np.random.default_rng(count), count)
     mesh = thud.TriangleMesh(vertices * scale + shift, faces)

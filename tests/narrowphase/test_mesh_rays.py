@@ -62,7 +62,7 @@ def test_first_hit_is_that_of_brute_force(name: str) -> None:
     np.testing.assert_allclose(hits.normal[hit], normal / np.linalg.norm(normal, axis=1, keepdims=True), atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-25, 1e-6, 1e5, 1e10])
+@pytest.mark.parametrize("scale", [1e-25, 1e-6, 1e3, 1e7])
 @pytest.mark.parametrize("shift", [0.0, 1e3, 1e7])
 def test_any_size_and_place(scale: float, shift: float) -> None:
     vertices, faces = MESHES["sphere"]

@@ -34,8 +34,8 @@ REFERENCES = 48
 BLOCK_STRIDE = 40
 ROWS = 36
 
-#: Bounds of a lane without a child: lower above upper by more than any slack, so that no ray or point meets it.
-_EMPTY = 2.0**40
+#: Bounds of a lane without a child: no ray meets it, and its squared distance from a point is infinite in float32.
+_EMPTY = 2.0**64
 
 #: Entries of the stack of a walk: 7 for each of up to TREE_LEVELS levels.
 STACK = 640

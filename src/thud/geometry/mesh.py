@@ -55,6 +55,19 @@ def _side_across_x(p, a, b):
 
 
 @exact_kernel
+def parity_along_x(p, a, b, c):
+    """The triangle abc for a ray from p along +x: 2 if p lies on it, 1 if the ray crosses it, else 0."""
+    volume = orient3d(a, b, c, p)
+    if volume == 0.0 and point_on_triangle(p, a, b, c):
+        return 2
+    side = _side_across_x(p, a, b)
+    if side == 0 or side != _side_across_x(p, b, c) or side != _side_across_x(p, c, a):
+        return 0
+    # The line crosses the triangle, whose normal has the sign `side` along x: ahead of p if p is behind the normal.
+    return 1 if (side > 0 and volume < 0.0) or (side < 0 and volume > 0.0) else 0
+
+
+@exact_kernel
 def point_in_mesh(p, vertices, faces):
     """Whether p lies in or on the closed mesh: the number of triangles that the ray from p along +x crosses is odd."""
     inside = False
@@ -67,14 +80,10 @@ def point_in_mesh(p, vertices, faces):
             continue
         if max(a[2], max(b[2], c[2])) < p[2] or min(a[2], min(b[2], c[2])) > p[2]:
             continue
-        volume = orient3d(a, b, c, p)
-        if volume == 0.0 and point_on_triangle(p, a, b, c):
+        found = parity_along_x(p, a, b, c)
+        if found == 2:
             return True
-        side = _side_across_x(p, a, b)
-        if side == 0 or side != _side_across_x(p, b, c) or side != _side_across_x(p, c, a):
-            continue
-        # The line crosses the triangle, whose normal has the sign `side` along x: ahead of p if p is behind the normal.
-        if (side > 0 and volume < 0.0) or (side < 0 and volume > 0.0):
+        if found == 1:
             inside = not inside
     return inside
 

@@ -20,6 +20,7 @@ from thud.shapes.shape import Floats, Part, Shape, frozen
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
     from thud.bvh.pair_tree import PairTree
+    from thud.bvh.mesh_grid import MeshGrid
     from thud.bvh.wide import WideTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
@@ -215,6 +216,20 @@ class TriangleMesh(Shape):
 
         triangles = np.ascontiguousarray(self._vertices[self._faces[self.tree.order]].reshape(-1, 9))
         return build_wide(self.tree, self.node_boxes, triangles, self.origin)
+
+    @cached_property
+    def winding_moments(self) -> Floats:
+        """(K, 17) moments of the area vectors below each node, for winding numbers."""
+        from thud.bvh.winding_moments import winding_moments
+
+        return winding_moments(self.tree, self.corners)
+
+    @cached_property
+    def grid(self) -> MeshGrid:
+        """Cells marked inside, outside or unknown, for points."""
+        from thud.bvh.mesh_grid import build_grid
+
+        return build_grid(self._vertices, self._faces)
 
     @cached_property
     def hull(self) -> ConvexHull:
