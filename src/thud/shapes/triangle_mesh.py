@@ -19,8 +19,8 @@ from thud.shapes.shape import Floats, Part, Shape, frozen
 
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
-    from thud.bvh.pair_tree import PairTree
     from thud.bvh.mesh_grid import MeshGrid
+    from thud.bvh.pair_tree import PairTree
     from thud.bvh.wide import WideTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
