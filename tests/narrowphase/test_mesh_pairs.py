@@ -259,3 +259,13 @@ def test_errors() -> None:
         thud.triangle_pairs(CUBE, thud.Sphere(1.0))
     with pytest.raises(thud.errors.InvalidInputError, match="pose_b: row 1 is beyond"):
         thud.intersects(CUBE, CUBE, None, thud.Pose([[0.0, 0, 0], [1e16, 0, 0]]))
+
+
+@pytest.mark.parametrize("reach", [0.0, 1e-9, 0.1])
+def test_contact_is_found_whatever_the_reach(reach: float) -> None:
+    # A reach of 0 once let no box through, since no squared gap is below 0.
+    at = poses(60, 1.5, 15)
+    for shape in (BLOB_B, thud.Capsule(0.2, 0.4)):
+        hit = thud.intersects(BLOB_A, shape, None, at)
+        gap = thud.distance(BLOB_A, shape, None, at, max_distance=reach)
+        np.testing.assert_array_equal(gap.distance == 0, hit)

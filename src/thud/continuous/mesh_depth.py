@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from thud.constants import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_WIDER
+from thud.constants import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
 from thud.continuous import mesh_dispatch as casts
 from thud.errors import InvalidShapeError
 from thud.narrowphase import dispatch, mesh_dispatch
@@ -69,20 +69,26 @@ def clearing_translation(
     row_a: Floats,
     row_b: Floats,
     threads: int | None = None,
+    *,
     directions: Floats | None = None,
     starts: int = DEPTH_STARTS,
+    along: Floats | None = None,
+    toward: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """(translation of B, point of A where they then touch) in the world, for one pose each that overlap.
 
     directions : (D, 3) unit directions to look in; default: all around
+    starts : how many of the best of them to refine
+    along : unit direction to begin with, instead of that of the hulls' depth
+    toward : unit direction that the answer must have a part of
     """
-    search = _Search(a, b, row_a, row_b, threads)
+    search = _Search(a, b, row_a, row_b, threads, toward)
     for shape, other in ((a, b), (b, a)):
         if isinstance(shape, HalfSpace):
             # Out along its normal is the shortest way, and the only one needed.
             search.back_from(search.outside(shape, other))
             return search.shift, search.point
-    search.back_from(search.hulls_apart())
+    search.back_from(search.hulls_apart() if along is None else search.far_along(along))
     if search.length == 0.0:
         return search.shift, search.point
     around = sphere_directions(DEPTH_DIRECTIONS) if directions is None else directions
@@ -106,8 +112,10 @@ def clearing_translation(
 class _Search:
     """One pair at one pose each, and the shortest clearing translation so far."""
 
-    def __init__(self, a: Shape, b: Shape, row_a: Floats, row_b: Floats, threads: int | None) -> None:
-        self.a, self.b, self.row_a, self.row_b, self.threads = a, b, row_a, row_b, threads
+    def __init__(
+        self, a: Shape, b: Shape, row_a: Floats, row_b: Floats, threads: int | None, toward: Floats | None = None
+    ) -> None:
+        self.a, self.b, self.row_a, self.row_b, self.threads, self.toward = a, b, row_a, row_b, threads, toward
         self.shift, self.point, self.length = np.zeros(3), row_a[0, 9:].copy(), math.inf
 
     def _moved(self, shifts: Floats) -> Floats:
@@ -117,8 +125,11 @@ class _Search:
 
     def free(self, shifts: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which of the translations leave the two disjoint."""
+        if len(shifts) == 0:
+            return np.zeros(0, dtype=bool)
         rows = self._moved(shifts)
-        return ~mesh_dispatch.intersects(self.a, self.b, self.row_a, rows, len(shifts), self.threads)
+        free = ~mesh_dispatch.intersects(self.a, self.b, self.row_a, rows, len(shifts), self.threads)
+        return free if self.toward is None else free & (shifts @ self.toward > 0.0)
 
     def backs(self, shifts: Floats) -> Floats:
         """Each translation shortened until the two touch; the best is kept."""
@@ -151,7 +162,9 @@ class _Search:
     def refine(self, length: float, direction: Floats) -> None:
         """Pattern search: twelve directions about the best, closer and closer, each free or not a little below its length."""
         angle = math.sqrt(4.0 / DEPTH_DIRECTIONS) * 2.0
-        while angle > DEPTH_FINEST:
+        for _ in range(DEPTH_STEPS):
+            if angle < DEPTH_FINEST:
+                return
             u = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
             u /= np.linalg.norm(u)
             v = np.cross(direction, u)
@@ -159,7 +172,7 @@ class _Search:
             ring = np.cos(turn)[:, None] * u + np.sin(turn)[:, None] * v
             around = np.concatenate([direction + math.tan(angle) * ring, direction + math.tan(0.5 * angle) * ring])
             around /= np.linalg.norm(around, axis=1, keepdims=True)
-            ends = length * (1.0 - 0.02 * angle) * around
+            ends = length * (1.0 - 0.1 * angle * angle) * around
             ends = self.backs(ends[self.free(ends)])
             if len(ends) == 0:
                 angle *= 0.5
@@ -177,6 +190,13 @@ class _Search:
         if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
             return -found.distance[0] * found.normal[0]
         return np.array([0.0, 0.0, 1e-6 * (_cover(self.a).bounding_sphere()[1] + _cover(self.b).bounding_sphere()[1])])
+
+    def far_along(self, direction: Floats) -> Floats:
+        """A translation along the direction that parts balls about the two."""
+        (center_a, radius_a), (center_b, radius_b) = self.a.bounding_sphere(), self.b.bounding_sphere()
+        place_a = self.row_a[0, :9].reshape(3, 3) @ center_a + self.row_a[0, 9:]
+        place_b = self.row_b[0, :9].reshape(3, 3) @ center_b + self.row_b[0, 9:]
+        return (float(np.linalg.norm(place_b - place_a)) + radius_a + radius_b) * direction
 
     def outside(self, half_space: HalfSpace, other: Shape) -> Floats:
         """The translation of B along the half-space's normal that parts it from the other's box."""

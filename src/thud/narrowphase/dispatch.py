@@ -110,6 +110,12 @@ def distance(
     return out
 
 
+def check_max_points(max_points: int) -> None:
+    """Named error unless it is 1 to MANIFOLD_POINTS."""
+    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
+        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
+
+
 def contacts(
     packed: Packed,
     pairs: Ints,
@@ -125,8 +131,7 @@ def contacts(
     """Contact points of `count` rows, in blocks that bound the memory of the candidates."""
     from thud.narrowphase.contacts import contact_rows
 
-    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
-        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
+    check_max_points(max_points)
     counts, status = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.uint8)
     compound = bool(packed.shape_ints[:, NODE_COUNT].any())
     reals, ints = [], []

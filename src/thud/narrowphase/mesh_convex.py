@@ -145,10 +145,12 @@ def in_box_frame(axes, center, r, t):
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), rotate(axes, d)
 
 
-@kernel(inner="f4[::1], f4[::1], i8[::1], f8[::1], *hulls, f8[::1], mat3, vec3, u8[::1], f4[::1]")
-def walk_convex(boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric):
-    """(status, tree position) of the first triangle found that meets the shape: SEPARATED and -1, OVERLAPPING, or
-    UNCONVERGED if some could not be decided."""
+@kernel(inner="f4[::1], f4[::1], i8[::1], f8[::1], *hulls, f8[::1], mat3, vec3, u8[::1], f4[::1], i8, i8[::1]")
+def walk_convex(
+    boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, all_hits, found_out
+):
+    """(status, number of triangles found that meet the shape): SEPARATED and 0, OVERLAPPING, or UNCONVERGED if none is known to
+    and some could not be decided. Stops at the first unless `all_hits`; tree positions go to found_out as far as it reaches."""
     a, b = np.int64(0), np.int64(1)
     size = query_size(ints, reals, box, obbs, t)
     axes, center, half = shape_box(ints, reals, box, 0.25 * size)
@@ -159,7 +161,7 @@ def walk_convex(boxes, obbs, child, corners, ints, reals, verts, link_starts, li
     query = box_query(
         rotation32, absolute(rotation32), single3(place), (F(0.0), F(0.0), F(0.0), F(x), F(y), F(z)), F(BOX_SLACK * size)
     )
-    status, at = SEPARATED, np.int64(-1)
+    status, found = SEPARATED, 0
     stack[0], depth = U(0), U(1)
     while depth > U(0):
         depth -= U(1)
@@ -169,10 +171,13 @@ def walk_convex(boxes, obbs, child, corners, ints, reals, verts, link_starts, li
             set_triangle(ints, reals, verts, b, corners, U(-1 - down))
             axis = center_axis(reals, a, b, r, t)
             outcome = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[0]
-            if outcome == OVERLAPPING:
-                return outcome, -1 - down
-            if outcome == UNCONVERGED:
-                status, at = outcome, -1 - down
+            if outcome != SEPARATED:
+                if found < found_out.shape[0]:
+                    found_out[found] = -1 - down
+                found += 1
+                status = outcome if status != OVERLAPPING else status
+                if all_hits == 0 and status == OVERLAPPING:
+                    return status, found
             continue
         meet = boxes_meet8(boxes, U(48) * U(down), query, metric)
         first = depth
@@ -186,7 +191,7 @@ def walk_convex(boxes, obbs, child, corners, ints, reals, verts, link_starts, li
                 k -= U(1)
             stack[k] = U(8) * U(down) + lane
             depth += U(1)
-    return status, at
+    return status, found
 
 
 @kernel(inner="f4[::1], i8[::1], f8[::1], *hulls, f8[::1], mat3, vec3, f8, i8, u8[::1], f4[::1], f4[::1]")
@@ -254,7 +259,7 @@ def walk_convex_distance(
     return status, best, p, n, at
 
 
-@kernel("i8, i8, f4[::1], f4[::1], i8[::1], f8[::1], f8[::1], *hulls, f8[::1], f8[:,::1], f8[:,::1], u1[::1], i8[::1]")
+@kernel("i8, i8, f4[::1], f4[::1], i8[::1], f8[::1], f8[::1], *hulls, f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
 def convex_intersects_rows(
     start,
     stop,
@@ -272,17 +277,29 @@ def convex_intersects_rows(
     poses_shape,
     poses_mesh,
     status_out,
-    position_out,
 ):
-    """Status of shape and surface, and the tree position of one triangle that meets it, for each row of poses."""
+    """Status of shape and surface for each row of poses."""
     reals, verts, zero = reals.copy(), vertices.copy(), np.zeros(3)
-    stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
+    stack, metric, none = np.empty(STACK, np.uint64), np.empty(8, np.float32), np.empty(0, np.int64)
     for row in range(start, stop):
         row_s, row_m = min(row, poses_shape.shape[0] - 1), min(row, poses_mesh.shape[0] - 1)
         r, t = tree_pose(poses_shape, row_s, poses_mesh, row_m, zero, origin)
-        status_out[row], position_out[row] = walk_convex(
-            boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric
-        )
+        status_out[row] = walk_convex(
+            boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, 0, none
+        )[0]
+
+
+@kernel("f4[::1], f4[::1], i8[::1], f8[::1], f8[::1], *hulls, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
+def convex_triangles(
+    boxes, obbs, child, corners, origin, ints, reals, vertices, link_starts, links, box, pose_shape, pose_mesh, found_out
+):
+    """Number of triangles that meet the shape at one pose each; their tree positions go to found_out, as far as it reaches."""
+    reals, verts, zero = reals.copy(), vertices.copy(), np.zeros(3)
+    stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
+    r, t = tree_pose(pose_shape, 0, pose_mesh, 0, zero, origin)
+    return walk_convex(
+        boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, 1, found_out
+    )[1]
 
 
 @kernel(

@@ -112,9 +112,8 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
         assert isinstance(mesh, TriangleMesh)
         boxes, child, corners, origin = mesh_arrays(mesh)
         tree = (boxes, mesh.pair_obbs, child, corners, origin)
-        results = (status, np.empty(count, dtype=np.int64))
         query = convex_query(shape)
-        run_rows(convex_intersects_rows, count, threads, *tree, *query, rows_s, rows_m, *results, rows_per_chunk=_ROWS)
+        run_rows(convex_intersects_rows, count, threads, *tree, *query, rows_s, rows_m, status, rows_per_chunk=_ROWS)
     else:
         return dispatch.intersects(pack((a, b)), _PAIR, rows_a, rows_b, False, count, threads=threads)
     return status != Status.SEPARATED

@@ -55,8 +55,8 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     r_ba = transpose(r_ab)
     back = unrotate(r, t)
     t_ba = F(-back[0]), F(-back[1]), F(-back[2])
-    # Squares beyond the range of float32 count as inf there.
-    best2 = reach * reach * (1.0 + 1e-12)
+    # What touches is found whatever the reach.
+    best2 = max(reach * reach * (1.0 + 1e-12), touch * touch)
     zero = (0.0, 0.0, 0.0)
     on_a, on_b, at_a, at_b = zero, zero, np.int64(-1), np.int64(-1)
     if guess_a >= 0:
@@ -80,7 +80,8 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
                 best2, on_a, on_b, at_a, at_b = found2, x, y, -1 - down_a, -1 - down_b
         else:
             a, b = load_obb(obbs_a, i), load_obb(obbs_b, j)
-            limit = F(min(best2 * (1.0 + 1e-6), 3e38))
+            # In the range of float32: larger squares count as inf there, smaller ones as this.
+            limit = F(min(max(best2 * (1.0 + 1e-6), 1e-37), 3e38))
             open_a = down_b < 0 or (down_a >= 0 and a[12] + a[13] + a[14] >= b[12] + b[13] + b[14])
             if open_a:
                 near = obbs_gap8(obbs_a, U(120) * U(down_a), gap_query(r_ab, t_ab, b, slack), limit, gap2)
