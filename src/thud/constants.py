@@ -224,7 +224,7 @@ MESH_FARTHEST = 1e75
 
 #: Most that a winding number from moments may be off (dimensionless, at most, by a proved bound). Whole numbers, which those
 #: about closed meshes are, stay on their side of one half with anything below 0.5.
-WINDING_ERROR = 0.1
+WINDING_ERROR = 0.4
 
 #: Most cells of a mesh's grid for points (a count): 2 MB of states and 16 MB of offsets.
 GRID_CELLS = 2**21

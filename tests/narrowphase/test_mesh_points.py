@@ -116,7 +116,7 @@ def test_winding_number_of_open_and_doubled_meshes() -> None:
     for some in (faces[len(faces) // 5 :], np.concatenate([faces, faces]), faces[:, ::-1], faces[::3]):
         mesh = thud.TriangleMesh(vertices, some)
         number = winding_number(points, vertices, some)
-        clear = np.abs(number - 0.5) > 2e-3
+        clear = np.abs(number - 0.5) > 5e-3
         np.testing.assert_array_equal(thud.contains(mesh, points, method="winding")[clear], (number > 0.5)[clear])
 
 
@@ -131,9 +131,12 @@ def test_the_bound_of_the_winding_number_holds() -> None:
     limit = 3.0 * mesh.winding_moments[0, 16] / (4.0 * np.pi * WINDING_ERROR)
     tree = mesh.tree
     for p, w in zip(points, exact, strict=True):
-        assert abs(fast(tuple(p - mesh.origin), tree.skip, tree.first, mesh.corners, mesh.winding_moments, limit) - w) < 0.1
+        assert (
+            abs(fast(tuple(p - mesh.origin), tree.skip, tree.first, mesh.corners, mesh.winding_moments, limit) - w)
+            < WINDING_ERROR
+        )
         precise = fast(tuple(p - mesh.origin), tree.skip, tree.first, mesh.corners, mesh.winding_moments, 1e3 * limit)
-        assert abs(precise - w) < 1e-4
+        assert abs(precise - w) < 4e-4
 
 
 def test_grid_states() -> None:

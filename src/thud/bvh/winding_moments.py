@@ -12,9 +12,9 @@ from thud.gates import Array
 
 
 def winding_moments(tree: MeshTree, corners: Array) -> Array:
-    """(K, 17) of each node: centre of area c, radius about it, sum of area vectors n, sum of n (x - c)^T (9, row-major),
-    area. `corners` (T, 9) in tree order."""
-    moments = np.zeros((len(tree.skip), 17))
+    """(K, 18) of each node: centre of area c, radius about it, sum of area vectors n, sum of n (x - c)^T (9, row-major),
+    area, mean square of the distance from c. `corners` (T, 9) in tree order."""
+    moments = np.zeros((len(tree.skip), 18))
     fill_moments(tree.skip, tree.first, corners, moments)
     return moments
 
@@ -30,13 +30,18 @@ def fill_moments(skip, first, corners, moments_out):
             vx, vy, vz = t[6] - t[0], t[7] - t[1], t[8] - t[2]
             m[4], m[5], m[6] = 0.5 * (uy * vz - uz * vy), 0.5 * (uz * vx - ux * vz), 0.5 * (ux * vy - uy * vx)
             m[16] = math.sqrt(m[4] * m[4] + m[5] * m[5] + m[6] * m[6])
+            edges2 = ux * ux + uy * uy + uz * uz + vx * vx + vy * vy + vz * vz
+            wx, wy, wz = vx - ux, vy - uy, vz - uz
+            m[17] = (edges2 + wx * wx + wy * wy + wz * wz) / 36.0
             for axis in range(3):
                 m[axis] = (t[axis] + t[axis + 3] + t[axis + 6]) / 3.0
         else:
             left, right = moments_out[k + 1], moments_out[skip[k + 1]]
             m[16] = left[16] + right[16]
             share = left[16] / m[16] if m[16] > 0.0 else 0.5
+            m[17] = share * left[17] + (1.0 - share) * right[17]
             for axis in range(3):
+                m[17] += share * (1.0 - share) * (left[axis] - right[axis]) ** 2
                 m[axis] = share * left[axis] + (1.0 - share) * right[axis]
                 m[4 + axis] = left[4 + axis] + right[4 + axis]
             # Moved to the common centre.

@@ -130,10 +130,9 @@ def winding_number(p, skip, first, corners, moments, limit):
             continue
         x, y, z = moments[k, 0] - p[0], moments[k, 1] - p[1], moments[k, 2] - p[2]
         d2 = x * x + y * y + z * z
-        radius = moments[k, 3]
-        away = math.sqrt(d2) - radius
-        # The rest of the expansion (Eq. 9 and on) is below (area / 4 pi) 3 r^2 / (d - r)^4.
-        if not (away > 0.0 and away * away * away * away >= limit * radius * radius):
+        away = math.sqrt(d2) - moments[k, 3]
+        # The rest of the expansion is below 3 / (4 pi (d - r)^4) times the integral of |x - c|^2 over the area.
+        if not (away > 0.0 and away * away * away * away >= limit * moments[k, 17]):
             k += 1
             continue
         # Dipole: sum n . x / |x|^3, and its first derivative with sum n (x_i - c)^T.

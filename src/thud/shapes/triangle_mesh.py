@@ -219,7 +219,7 @@ class TriangleMesh(Shape):
 
     @cached_property
     def winding_moments(self) -> Floats:
-        """(K, 17) moments of the area vectors below each node, for winding numbers."""
+        """(K, 18) moments of the area vectors below each node, for winding numbers."""
         from thud.bvh.winding_moments import winding_moments
 
         return winding_moments(self.tree, self.corners)
