@@ -149,9 +149,9 @@ def contained(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, th
 
 def mesh_contains(mesh: TriangleMesh, points: Floats, threads: int | None) -> Bools:
     """(N,) whether points, in the mesh's frame, lie in a closed mesh."""
-    from thud.geometry import point_in_mesh
+    from thud.narrowphase.mesh_contains import contains_mesh
 
-    return point_in_mesh(points, mesh.vertices, mesh.faces, threads=threads)
+    return contains_mesh(mesh, np.ascontiguousarray(points), IDENTITY[None].copy(), len(points), "ray", threads)
 
 
 def _leaf_distance(
