@@ -228,3 +228,10 @@ WINDING_ERROR = 0.4
 
 #: Most cells of a mesh's grid for points (a count): 2 MB of states and 16 MB of offsets.
 GRID_CELLS = 2**21
+
+#: A BSP tree drops pieces of triangles that reach less than this * size of the mesh out of a plane: some hundred roundoffs
+#: of a corner that was cut a few times over.
+BSP_THIN = 1e-13
+
+#: Most triangles of a mesh with a BSP tree (a count): cuts may square their number, and a convex mesh its depth.
+BSP_TRIANGLES = 5000
