@@ -23,6 +23,7 @@ _NAMES = {
     "ConvexHull": "thud.shapes",
     "Compound": "thud.shapes",
     "TriangleMesh": "thud.shapes",
+    "decompose": "thud.shapes.decompose",
     "intersects": "thud.queries",
     "distance": "thud.queries",
     "contacts": "thud.queries",
@@ -75,6 +76,7 @@ __all__ = [
     "contacts",
     "contains",
     "continuous",
+    "decompose",
     "distance",
     "errors",
     "geometry",
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
         TrianglePairs,
     )
     from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
+    from thud.shapes.decompose import decompose
     from thud.warm import warmup
 
 
