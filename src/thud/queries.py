@@ -312,14 +312,15 @@ def contains(
     crossings of a ray, never fooled by an edge or a vertex. "grid" answers the same from cells marked inside, outside or
     unknown ([Slides]); it pays where one mesh is asked many times. "winding" is the generalised winding number, which is
     also defined for open meshes (inside where it exceeds one half) and for overlapping ones; on the surface itself it may
-    say either. "parts" is for Compounds: in any of the convex parts.
+    say either. "parts" decomposes the mesh (`thud.decompose`) and is as good as
+    that: in any of the convex parts. Other shapes take "parts" alone.
 
     Parameters
     ----------
     shape : the shape
     points : (3,) or (N, 3) world frame
     pose : of the shape; one or N
-    method : of a mesh: "ray", "winding" or "grid"; of others None or "parts"
+    method : "ray", "winding", "grid" or "parts"
     threads : how many to use; default all cores
     """
     if isinstance(shape, TriangleMesh):

@@ -139,7 +139,7 @@ def _label(
         run_rows(bsp_leaf_rows, len(trial), None, planes, children, trial, reached)
         fits = (reached == -3 - np.arange(len(leaves))) & ~found
         chosen[fits], found = trial[fits], found | fits
-    for number in np.flatnonzero(~found):
+    for number in np.flatnonzero(~found).tolist():
         chosen[number] = _ball_middle(planes, leaves[number], above_of, points)
     return geometry.point_in_mesh(chosen, points, rows)
 
@@ -192,7 +192,8 @@ def _cut(
 ) -> tuple[tuple[Array, npt.NDArray[np.int64]], tuple[Array, npt.NDArray[np.int64]]]:
     """Pieces in front of and behind the plane; those in it are dropped, those across it cut."""
     front, back = (above > thin).any(axis=1), (above < -thin).any(axis=1)
-    front[chosen] = back[chosen] = False
+    others = np.arange(len(pieces)) != chosen
+    front, back = front & others, back & others
     across = front & back
     sides = []
     for some, sign in ((front, 1.0), (back, -1.0)):

@@ -20,6 +20,7 @@ from thud.geometry.mesh import parity_along_x
 from thud.math.pose import load_rotation, load_translation, untransform
 from thud.math.vec3 import cross, dot, norm, sub
 from thud.narrowphase.mesh_raycast import box_limit, box_ray, check_range, corner, into_frame, row_of, triangle_ray
+from thud.shapes.packed import as_packed
 from thud.shapes.triangle_mesh import TriangleMesh
 
 METHODS = ("ray", "winding", "grid", "parts")
@@ -31,10 +32,6 @@ def contains_mesh(
     """Whether `count` points lie in the mesh; points and poses have one row or as many."""
     if method not in METHODS:
         raise UnsupportedQueryError(f"contains: method {method!r} does not exist; expected one of {', '.join(METHODS)}")
-    if method == "parts":
-        raise UnsupportedQueryError(
-            "contains: method 'parts' asks convex parts, which a TriangleMesh has not; decompose it and pass the Compound"
-        )
     if method != "winding" and not mesh.is_closed:
         raise UnsupportedQueryError(
             f"contains: method {method!r} needs a closed mesh, and this one is open (see mesh.problems()); use method='winding'"
@@ -42,7 +39,14 @@ def contains_mesh(
     check_range("points", points)
     check_range("pose", poses)
     inside = np.empty(count, dtype=np.bool_)
-    if method == "ray":
+    if method == "parts":
+        from thud.narrowphase.closest_point import contains_rows
+        from thud.shapes.decompose import decompose
+
+        # Kept on disk by content, so that only the first call of all decomposes.
+        packed = as_packed((decompose(mesh),), "shape")
+        run_rows(contains_rows, count, threads, packed, points, poses, inside)
+    elif method == "ray":
         wide = mesh.wide
         arrays = (wide.nodes, wide.references, wide.blocks, wide.frame)
         run_rows(parity_rows, count, threads, *arrays, points, poses, inside)
