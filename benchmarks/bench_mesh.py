@@ -157,7 +157,7 @@ def run(size: str) -> None:
     a, b = _blob(rings, 0), _blob(rings, 1)
     scene = f"{len(np.asarray(a.faces))} x {len(np.asarray(b.faces))} triangles"
     lanes = [1] if core_count() == 1 else [1, 2]
-    _race_boolean(report, scene, a, b, _poses(many, 1.4, 3.4, 3), lanes, rounds)
+    _race_boolean(report, scene, a, b, _poses(many, 1.4, 3.6, 3), lanes, rounds)
     _race_distance(report, scene, a, b, _poses(few, 2.0, 5.0, 4), lanes, rounds)
     report.save()
 

@@ -41,7 +41,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], list[str]]] = [
     (lambda: thud.Compound([S, S], np.eye(4)), InvalidInputError, ["poses", "one pose a shape (2)"]),
     (lambda: thud.Compound([S, thud.HalfSpace([0, 0, 1])]).centroid, UnboundedShapeError, ["Compound", "centroid"]),
     # Queries
-    (lambda: thud.distance(S, "x"), InvalidInputError, ["a, b", "row 1", "str"]),  # type: ignore[arg-type]
+    (lambda: thud.distance(S, "x"), InvalidInputError, ["b:", "thud shape", "str"]),  # type: ignore[arg-type]
     (lambda: thud.distance(S, S, TWO, THREE), InvalidInputError, ["pose_a, pose_b", "2", "3"]),
     (lambda: thud.distance(S, S, max_distance=-1), InvalidInputError, ["max_distance"]),
     (lambda: thud.distance(S, S, max_distance=np.nan), InvalidInputError, ["max_distance"]),

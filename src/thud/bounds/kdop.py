@@ -58,7 +58,7 @@ def cones(k: int) -> tuple[Ints, Array]:
 def node_kdops(skip: Ints, first: Ints, corners: Array, k: int = 18) -> npt.NDArray[np.float32]:
     """(K, k) float32 k-DOPs of the nodes of a `MeshTree`; `corners` (T, 9) in tree order."""
     kdops = np.empty((len(skip), k))
-    fit_kdops(skip, first, corners, np.ascontiguousarray(directions(k)), kdops)
+    fit_kdops(skip, first, corners, directions(k).copy(), kdops)
     half = k // 2
     rounded = kdops.astype(np.float32)
     rounded[:, :half] = np.nextafter(rounded[:, :half], np.float32(-np.inf))
@@ -66,7 +66,7 @@ def node_kdops(skip: Ints, first: Ints, corners: Array, k: int = 18) -> npt.NDAr
     return rounded
 
 
-@exact_kernel("i8[::1], i8[::1], f8[:,::1], f8[:,:], f8[:,::1]")
+@exact_kernel("i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1]")
 def fit_kdops(skip, first, corners, axes, kdops_out):
     """k-DOPs from the leaves up, in float64, each bound moved outward by the roundoff of its sum."""
     half = axes.shape[0]
