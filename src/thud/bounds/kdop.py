@@ -32,9 +32,7 @@ def directions(k: int) -> Array:
     if k not in SIZES:
         raise InvalidInputError(f"kdop_k: expected one of {SIZES}, got {k!r}")
     rows = _AXES + {6: (), 14: _CORNERS, 18: _EDGES, 26: _CORNERS + _EDGES}[k]
-    array = np.array(rows, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+    return np.array(rows, dtype=np.float64)  # writable, since kernels take no other
 
 
 @lru_cache(maxsize=8)
@@ -58,7 +56,7 @@ def cones(k: int) -> tuple[Ints, Array]:
 def node_kdops(skip: Ints, first: Ints, corners: Array, k: int = 18) -> npt.NDArray[np.float32]:
     """(K, k) float32 k-DOPs of the nodes of a `MeshTree`; `corners` (T, 9) in tree order."""
     kdops = np.empty((len(skip), k))
-    fit_kdops(skip, first, corners, directions(k).copy(), kdops)
+    fit_kdops(skip, first, corners, directions(k), kdops)
     half = k // 2
     rounded = kdops.astype(np.float32)
     rounded[:, :half] = np.nextafter(rounded[:, :half], np.float32(-np.inf))

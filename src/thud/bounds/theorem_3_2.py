@@ -123,7 +123,7 @@ def kdop_span(axes, kdops, row, x, u, slack, low, high):
     return low, high
 
 
-@kernel(inner="f8[:,:], f4[:,::1], i8, vec3, vec3, vec3, vec3, f8, f8")
+@kernel(inner="f8[:,::1], f4[:,::1], i8, vec3, vec3, vec3, vec3, f8, f8")
 def kdop_rejects(axes, kdops, row, p_own, n_own, p_other, n_other, slack, margin):
     """One case for a k-DOP: not in the paper, by 4.1.3's directions.
 

@@ -19,7 +19,7 @@ SPHERE, AABB, OBB, KDOP = 0, 1, 2, 3
 
 #: A tree with its volumes, for kernels: skip, first, corners (flat), origin, volumes, k-DOP directions, extent
 #: (sum of the root box's half extents), SPM.
-TREE = f"Tuple((i8[::1], i8[::1], f8[::1], f8[::1], f4[:,::1], f8[:,:], f8, {SPM}))"
+TREE = f"Tuple((i8[::1], i8[::1], f8[::1], f8[::1], f4[:,::1], f8[:,::1], f8, {SPM}))"
 
 
 @device
@@ -113,7 +113,7 @@ def obbs_meet(volumes_a, i, volumes_b, j, r, t, touch):
     return boxes_meet(a, b, (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), d, blur)
 
 
-@kernel(inner="f8[:,:], i8[:,::1], f8[:,::1], mat3, vec3, i8[:,::1], f8[:,::1]")
+@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], mat3, vec3, i8[:,::1], f8[:,::1]")
 def align_kdops(axes_a, cones_b, matrices_b, r, t, triples_out, weights_out):
     """How B's k-DOPs are turned to A's directions (Zachmann 1998), once a pose: each direction of A, seen from B, is a sum of
     three of B's with weights >= 0, so the same sum of B's bounds is a bound. weights_out also gets t along the direction."""
@@ -213,7 +213,7 @@ def plane_directions(kind, volumes_a, i, volumes_b, j, r, t):
     return d, (-d[0], -d[1], -d[2])
 
 
-@kernel(inner=f"i8, f4[:,::1], i8, f8[:,:], {SPM}, f4[:,::1], i8, f8[:,:], {SPM}, mat3, vec3, f8, f8")
+@kernel(inner=f"i8, f4[:,::1], i8, f8[:,::1], {SPM}, f4[:,::1], i8, f8[:,::1], {SPM}, mat3, vec3, f8, f8")
 def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin):
     """Whether Theorem 3.2 shows the objects below nodes i of A and j of B to be apart. Both nodes have mappings."""
     v1, v2 = plane_directions(kind, volumes_a, i, volumes_b, j, r, t)
