@@ -157,4 +157,4 @@ def sah_split(roots, task, boxes, order, scratch, skip_out, first_out, tasks_out
 @kernel("i8, i8, i8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1], i8[::1]")
 def sah_rows(start, stop, tasks, boxes, order, scratch, skip_out, first_out):
     """All of the tree below tasks start .. stop."""
-    sah_split(tasks[start:stop], 1, boxes, order, scratch, skip_out, first_out, tasks)
+    sah_split(tasks[start:stop], np.int64(1), boxes, order, scratch, skip_out, first_out, tasks)

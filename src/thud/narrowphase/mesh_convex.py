@@ -285,7 +285,7 @@ def convex_intersects_rows(
         row_s, row_m = min(row, poses_shape.shape[0] - 1), min(row, poses_mesh.shape[0] - 1)
         r, t = tree_pose(poses_shape, row_s, poses_mesh, row_m, zero, origin)
         status_out[row] = walk_convex(
-            boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, 0, none
+            boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, np.int64(0), none
         )[0]
 
 
@@ -298,7 +298,7 @@ def convex_triangles(
     stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
     r, t = tree_pose(pose_shape, 0, pose_mesh, 0, zero, origin)
     return walk_convex(
-        boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, 1, found_out
+        boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, stack, metric, np.int64(1), found_out
     )[1]
 
 

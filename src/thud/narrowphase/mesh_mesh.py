@@ -134,10 +134,11 @@ def mesh_intersects_rows(
 ):
     """Whether the surfaces meet, for each row of poses."""
     stack, metric, none = np.empty(STACK, np.uint64), np.empty(8, np.float32), np.empty((0, 2), np.int64)
+    no = np.int64(0)  # not a literal, which would be compiled for by itself
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, 0, stack, metric, 0, none)
+        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, none)
 
 
 @kernel("i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[:,::1]")
@@ -150,11 +151,13 @@ def mesh_pairs_block(
     """
     stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
     pairs = np.empty((pairs_out.shape[0], 2), np.int64)
-    used = 0
+    used, yes = np.int64(0), np.int64(1)
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        found = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, 1, stack, metric, used, pairs)
+        found = walk_pairs(
+            boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, yes, stack, metric, np.int64(used), pairs
+        )
         if used + found > pairs_out.shape[0]:
             return row, used, found
         for k in range(used, used + found):
