@@ -24,6 +24,7 @@ _NAMES = {
     "Compound": "thud.shapes",
     "TriangleMesh": "thud.shapes",
     "decompose": "thud.shapes.decompose",
+    "PairCache": "thud.narrowphase.pair_cache",
     "intersects": "thud.queries",
     "distance": "thud.queries",
     "contacts": "thud.queries",
@@ -63,6 +64,7 @@ __all__ = [
     "Ellipsoid",
     "HalfSpace",
     "Impacts",
+    "PairCache",
     "Pose",
     "RayCrossings",
     "RayHits",
@@ -93,6 +95,7 @@ __all__ = [
 if TYPE_CHECKING:
     from thud import continuous, errors, geometry, narrowphase, shapes
     from thud.errors import ThudError
+    from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose
     from thud.queries import (
         cast,

@@ -11,6 +11,7 @@ from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
 from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
+from thud.narrowphase.pair_cache import PairCache
 from thud.narrowphase.prepared import PreparedPair
 from thud.pose import PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
@@ -56,6 +57,7 @@ def intersects(
     *,
     method: str = "gjk",
     axes: npt.ArrayLike | None = None,
+    cache: PairCache | None = None,
     threads: int | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Whether two shapes meet, for one or N poses each. Touching counts; so does what stays undecided.
@@ -66,6 +68,7 @@ def intersects(
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     method : "gjk"; for hulls and boxes also "chung_wang" ([Yang] Algorithm 2) and "v_clip" ([Yang] 2.8.1)
     axes : (N, 3) normals of an earlier, similar query to start from
+    cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
     threads : how many to use; default all cores
 
     Returns
@@ -75,7 +78,7 @@ def intersects(
     if _is_mesh_pair(a, b):
         _refuse_method(method, "intersects")
         rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-        return mesh_dispatch.intersects(a, b, rows_a, rows_b, count, threads)
+        return mesh_dispatch.intersects(a, b, rows_a, rows_b, count, threads, cache)
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     start = as_axes(axes, count)
     return dispatch.intersects(packed, _PAIR, rows_a, rows_b, False, count, axes=start, method=method, threads=threads)
@@ -91,6 +94,7 @@ def distance(
     max_distance: float = np.inf,
     method: str = "gjk",
     axes: npt.ArrayLike | None = None,
+    cache: PairCache | None = None,
     threads: int | None = None,
 ) -> Distances:
     """Distance of two shapes with witness points and normal, for one or N poses each.
@@ -104,6 +108,7 @@ def distance(
     max_distance : metres; rows beyond it get distance inf, points and normal 0
     method : "gjk"; for hulls and boxes also "v_clip", which hands overlaps over to EPA
     axes : (N, 3) normals of an earlier, similar query (`result.normal`) to start from
+    cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
     threads : how many to use; default all cores
     """
     if _is_mesh_pair(a, b):
@@ -113,7 +118,7 @@ def distance(
             from thud.continuous.mesh_depth import signed_distance
 
             return signed_distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
-        return mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
+        return mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads, cache=cache)
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     return dispatch.distance(
         packed, _PAIR, rows_a, rows_b, False, count,
@@ -137,9 +142,34 @@ def triangle_pairs(
     return mesh_dispatch.triangle_pairs(a, b, rows_a, rows_b, count, threads)
 
 
-def prepare(a: Shape, b: Shape) -> PreparedPair:
+def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedMeshPair:
     """One pair for many single queries: everything checked and packed once."""
+    for row, shape in enumerate((a, b)):
+        if not isinstance(shape, Shape):
+            raise InvalidInputError(f"a, b: row {row} is a {type(shape).__name__}; expected a thud shape")
+    if mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b):
+        return PreparedMeshPair(a, b)
     return PreparedPair(a, b)
+
+
+class PreparedMeshPair:
+    """A pair in which a mesh takes part, ready for many single queries; it remembers where it found the last answers."""
+
+    def __init__(self, a: Shape, b: Shape) -> None:
+        self.a, self.b = a, b
+        self._cache = PairCache()
+
+    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
+        """Whether the two meet, at one pose each."""
+        return bool(intersects(self.a, self.b, pose_a, pose_b, threads=1, cache=self._cache)[0])
+
+    def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
+        """Distance with witness points: a `Distances` of one row."""
+        return distance(self.a, self.b, pose_a, pose_b, signed=signed, threads=1, cache=self._cache)
+
+    def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
+        """Contact points; rows are all 0."""
+        return contacts(self.a, self.b, pose_a, pose_b, margin=margin, threads=1)
 
 
 def contacts(

@@ -269,3 +269,41 @@ def test_contact_is_found_whatever_the_reach(reach: float) -> None:
         hit = thud.intersects(BLOB_A, shape, None, at)
         gap = thud.distance(BLOB_A, shape, None, at, max_distance=reach)
         np.testing.assert_array_equal(gap.distance == 0, hit)
+
+
+def test_a_cache_changes_no_answer() -> None:
+    start, step = poses(40, 1.8, 16), 0.02 * np.random.default_rng(17).normal(size=(40, 3))
+    for shape in (BLOB_B, thud.Capsule(0.2, 0.4), thud.Compound([BLOB_B, thud.Sphere(0.3)], thud.Pose([[0, 0, 0], [1, 0, 0]]))):
+        cache = thud.PairCache()
+        for frame in range(5):
+            at = thud.Pose(start.position + frame * step, start.quaternion)
+            np.testing.assert_array_equal(
+                thud.intersects(BLOB_A, shape, None, at, cache=cache), thud.intersects(BLOB_A, shape, None, at)
+            )
+            kept, fresh = thud.distance(BLOB_A, shape, None, at, cache=cache), thud.distance(BLOB_A, shape, None, at)
+            for name in ("distance", "point_a", "point_b", "normal", "status"):
+                assert getattr(kept, name).tobytes() == getattr(fresh, name).tobytes(), (name, frame)
+        # Another number of rows, and another pair: nothing of the old one is used.
+        assert len(thud.intersects(BLOB_A, shape, None, start[:3], cache=cache)) == 3
+        np.testing.assert_array_equal(
+            thud.intersects(SOUP, CUBE, None, start[:3], cache=cache), thud.intersects(SOUP, CUBE, None, start[:3])
+        )
+
+
+def test_prepared_pairs_and_tables_with_meshes() -> None:
+    at = poses(12, 1.8, 18)
+    pair = thud.prepare(BLOB_A, thud.Box((0.2, 0.5, 0.3)))
+    hit, gap = thud.intersects(pair.a, pair.b, None, at), thud.distance(pair.a, pair.b, None, at)
+    for row in range(12):
+        assert pair.intersects(None, at[row]) == hit[row]
+        assert pair.distance(None, at[row]).distance[0] == pytest.approx(gap.distance[row], abs=1e-12)
+    assert len(pair.contacts(None, at[int(np.argmax(hit))]).row) > 0
+    shapes = [BLOB_A, thud.Sphere(0.5), BLOB_B, BLOB_A, thud.Box((0.3, 0.3, 0.3))]
+    where, table = poses(5, 1.5, 19), [[0, 1], [1, 2], [2, 3], [0, 3], [1, 4], [4, 0]]
+    hits = thud.narrowphase.intersects_pairs(shapes, table, where)
+    gaps = thud.narrowphase.distance_pairs(shapes, table, where)
+    for row, (i, j) in enumerate(table):
+        assert hits[row] == thud.intersects(shapes[i], shapes[j], where[i], where[j])[0]
+        assert gaps.distance[row] == thud.distance(shapes[i], shapes[j], where[i], where[j]).distance[0]
+    with pytest.raises(thud.errors.UnsupportedQueryError, match="asked by thud"):
+        thud.narrowphase.distance_pairs(shapes, table, where, signed=True)

@@ -241,6 +241,68 @@ def _pair_arguments(
     return packed, table, rows, as_axes(axes, len(table))
 
 
+def mesh_shapes(shapes: Sequence[Shape]) -> bool:
+    """Whether a mesh is among the shapes."""
+    from thud.narrowphase.mesh_dispatch import has_mesh
+
+    return any(isinstance(shape, Shape) and has_mesh(shape) for shape in shapes)
+
+
+def check_gjk(method: str) -> None:
+    """Named error for a method other than the default where meshes take part."""
+    if method != "gjk":
+        raise UnsupportedQueryError(f"method {method!r} is for ConvexHull and Box, not TriangleMesh")
+
+
+def _mesh_groups(
+    shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike
+) -> tuple[int, Floats, list[tuple[Shape, Shape, Ints, Ints]]]:
+    """(number of pairs, pose rows, groups): pairs of the same two shapes as (a, b, rows of the table, the table's part)."""
+    for row, shape in enumerate(shapes):
+        if not isinstance(shape, Shape):
+            raise InvalidInputError(f"shapes: row {row} is a {type(shape).__name__}; expected a thud shape")
+    table, rows = _as_pairs(pairs, len(shapes)), as_poses(poses, "poses")
+    if len(rows) != len(shapes):
+        raise InvalidInputError(f"poses: expected one pose a shape ({len(shapes)}), got {len(rows)}")
+    number = {id(shape): k for k, shape in enumerate(shapes)}
+    kind = np.array([number[id(shape)] for shape in shapes])
+    groups = []
+    for key in np.unique(kind[table], axis=0):
+        chosen = np.flatnonzero((kind[table] == key).all(axis=1))
+        groups.append((shapes[key[0]], shapes[key[1]], chosen, table[chosen]))
+    return len(table), rows, groups
+
+
+def intersects_pairs_with_meshes(
+    shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike, threads: int | None
+) -> npt.NDArray[np.bool_]:
+    """`intersects_pairs` where meshes take part: the pairs of the same two shapes are one batch."""
+    from thud.narrowphase import mesh_dispatch
+
+    count, rows, groups = _mesh_groups(shapes, pairs, poses)
+    hit = np.zeros(count, dtype=bool)
+    for a, b, chosen, table in groups:
+        at_a, at_b = np.ascontiguousarray(rows[table[:, 0]]), np.ascontiguousarray(rows[table[:, 1]])
+        hit[chosen] = mesh_dispatch.intersects(a, b, at_a, at_b, len(chosen), threads)
+    return hit
+
+
+def distance_pairs_with_meshes(
+    shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike, reach: float, threads: int | None
+) -> Distances:
+    """`distance_pairs` where meshes take part, unsigned."""
+    from thud.narrowphase import mesh_dispatch
+
+    count, rows, groups = _mesh_groups(shapes, pairs, poses)
+    out = empty_distances(count)
+    for a, b, chosen, table in groups:
+        at_a, at_b = np.ascontiguousarray(rows[table[:, 0]]), np.ascontiguousarray(rows[table[:, 1]])
+        found = mesh_dispatch.distance(a, b, at_a, at_b, len(chosen), reach=reach, threads=threads)
+        for name in ("distance", "point_a", "point_b", "normal", "status"):
+            getattr(out, name)[chosen] = getattr(found, name)
+    return out
+
+
 def distance_pairs(
     shapes: Sequence[Shape],
     pairs: npt.ArrayLike,
@@ -266,6 +328,13 @@ def distance_pairs(
     method : "gjk", or "v_clip" for hulls and boxes
     threads : how many to use; default all cores
     """
+    if mesh_shapes(shapes):
+        check_gjk(method)
+        if signed:
+            raise UnsupportedQueryError(
+                "distance_pairs: signed distances of meshes are asked by thud.distance, one pair at a time"
+            )
+        return distance_pairs_with_meshes(shapes, pairs, poses, as_reach(max_distance), threads)
     packed, table, rows, start = _pair_arguments(shapes, pairs, poses, axes)
     return distance(
         packed, table, rows, rows, True, len(table),
@@ -283,6 +352,9 @@ def intersects_pairs(
     threads: int | None = None,
 ) -> npt.NDArray[np.bool_]:
     """(M,) whether each of M pairs among S shapes at S poses meets. Arguments as for `distance_pairs`."""
+    if mesh_shapes(shapes):
+        check_gjk(method)
+        return intersects_pairs_with_meshes(shapes, pairs, poses, threads)
     packed, table, rows, start = _pair_arguments(shapes, pairs, poses, axes)
     return intersects(packed, table, rows, rows, True, len(table), axes=start, method=method, threads=threads)
 

@@ -199,7 +199,7 @@ def walk_convex_distance(
     obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, reach, guess, stack, waiting, gap2
 ):
     """(status, distance, point on the shape, unit normal from it to the mesh, tree position), looking no farther than
-    `reach`; position -1 if nothing is that near. `guess`: position of a triangle to start from, or -1."""
+    `reach`; position -1 if nothing is that near. `guess`: position of a triangle whose distance bounds the answer, or -1."""
     a, b = np.int64(0), np.int64(1)
     size = query_size(ints, reals, box, obbs, t)
     axes, center, half = shape_box(ints, reals, box, 0.25 * size)
@@ -219,13 +219,12 @@ def walk_convex_distance(
     zero = (0.0, 0.0, 0.0)
     best, p, n, at, status = reach, zero, zero, np.int64(-1), SEPARATED
     if guess >= 0:
+        # A bound and no more: the walk finds the triangle again, so that the answer is the same as without a guess.
         set_triangle(ints, reals, verts, b, corners, U(guess))
         axis = center_axis(reals, a, b, r, t)
-        status, d, x, y = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, best)
-        if d <= best:
-            best, p, n, at = d, x, y, guess
-        if status == OVERLAPPING:
-            return status, best, p, n, at
+        outcome, d, _p, _n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, best)
+        if outcome != UNCONVERGED:
+            best = min(best, d + 1e-9 * size)
     stack[0], waiting[0], depth = U(0), F(0.0), U(1)
     while depth > U(0):
         depth -= U(1)

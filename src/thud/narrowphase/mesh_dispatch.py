@@ -13,6 +13,7 @@ from thud._threads import run_rows
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.narrowphase import dispatch
+from thud.narrowphase.pair_cache import PairCache
 from thud.pose import Pose
 from thud.results import Distances, Status, TrianglePairs
 from thud.shapes.compound import Compound
@@ -92,8 +93,9 @@ def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
 # One pair of leaves ---------------------------------------------------------------------------------------------------
 
 
-def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> Bools:
-    """Whether the surface of each mesh meets the other; what is undecided counts as meeting."""
+def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None, found: Ints) -> Bools:
+    """Whether the surface of each mesh meets the other; what is undecided counts as meeting. `found` (count, 2): see
+    `mesh_intersects_rows`."""
     status = np.zeros(count, dtype=np.uint8)
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
         bounding = _own_volumes(a, b)
@@ -103,7 +105,7 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
             return surfaces_meet(a, b, rows_a, rows_b, bounding=bounding, threads=threads)[0]
         from thud.narrowphase.mesh_mesh import mesh_intersects_rows
 
-        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, status)
+        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, found, status)
         run_rows(mesh_intersects_rows, count, threads, *arrays, rows_per_chunk=_ROWS)
     elif isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_convex import convex_intersects_rows, convex_query
@@ -155,16 +157,16 @@ def mesh_contains(mesh: TriangleMesh, points: Floats, threads: int | None) -> Bo
 
 
 def _leaf_distance(
-    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, reach: float, threads: int | None
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, reach: float, threads: int | None, near: Ints
 ) -> Distances:
-    """Unsigned distances of one pair of leaves: surfaces first, then containment."""
+    """Unsigned distances of one pair of leaves: surfaces first, then containment. `near` (count, 2): tree positions of the
+    closest triangles, before and after."""
     out = dispatch.empty_distances(count)
     fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_distance import mesh_distance_rows
 
-        triangles = np.full((count, 2), -1, dtype=np.int64)
-        arrays = (*_mesh_obbs(a), *_mesh_obbs(b), rows_a, rows_b, reach, *fields, triangles)
+        arrays = (*_mesh_obbs(a), *_mesh_obbs(b), rows_a, rows_b, reach, *fields, near)
         run_rows(mesh_distance_rows, count, threads, *arrays, rows_per_chunk=_ROWS)
     elif isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_convex import convex_distance_rows, convex_query
@@ -173,10 +175,11 @@ def _leaf_distance(
         mesh, shape, rows_m, rows_s = (a, b, rows_a, rows_b) if swapped else (b, a, rows_b, rows_a)
         assert isinstance(mesh, TriangleMesh)
         on_shape, on_mesh = (out.point_b, out.point_a) if swapped else (out.point_a, out.point_b)
-        position = np.full(count, -1, dtype=np.int64)
+        position = np.ascontiguousarray(near[:, 0])
         query = (*_mesh_obbs(mesh), *convex_query(shape), rows_s, rows_m, reach)
         results = (out.distance, on_shape, on_mesh, out.normal, out.status, position)
         run_rows(convex_distance_rows, count, threads, *query, *results, rows_per_chunk=_ROWS)
+        near[:, 0] = position
         if swapped:
             np.negative(out.normal, out=out.normal)
             out.normal[out.distance == 0.0] = 0.0
@@ -194,34 +197,61 @@ def _leaf_distance(
 # All pairs of leaves --------------------------------------------------------------------------------------------------
 
 
-def intersects(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None = None) -> Bools:
+def intersects(
+    a: Shape,
+    b: Shape,
+    rows_a: Floats,
+    rows_b: Floats,
+    count: int,
+    threads: int | None = None,
+    cache: PairCache | None = None,
+) -> Bools:
     """(count,) whether the two meet, a closed mesh being solid."""
     check_reach(rows_a, "pose_a")
     check_reach(rows_b, "pose_b")
+    if cache is not None:
+        cache.start(a, b)
     hit = np.zeros(count, dtype=bool)
-    for step in (_surfaces_meet, contained):
-        for shape_a, inner_a in leaves(a):
-            for shape_b, inner_b in leaves(b):
+    for surfaces in (True, False):
+        for i, (shape_a, inner_a) in enumerate(leaves(a)):
+            for j, (shape_b, inner_b) in enumerate(leaves(b)):
                 rows = np.flatnonzero(~hit)
                 if len(rows) == 0:
                     return hit
                 poses = placed(some_rows(rows_a, rows, count), inner_a), placed(some_rows(rows_b, rows, count), inner_b)
-                answer = step(shape_a, shape_b, *poses, len(rows), threads)
-                hit[rows[answer[0] if isinstance(answer, tuple) else answer]] = True
+                if not surfaces:
+                    hit[rows[contained(shape_a, shape_b, *poses, len(rows), threads)[0]]] = True
+                    continue
+                kept = None if cache is None else cache.rows(("meet", i, j), count)
+                found = np.full((len(rows), 2), -1, dtype=np.int64) if kept is None else kept[rows]
+                hit[rows[_surfaces_meet(shape_a, shape_b, *poses, len(rows), threads, found)]] = True
+                if kept is not None:
+                    kept[rows] = found
     return hit
 
 
 def distance(
-    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None = None
+    a: Shape,
+    b: Shape,
+    rows_a: Floats,
+    rows_b: Floats,
+    count: int,
+    *,
+    reach: float = np.inf,
+    threads: int | None = None,
+    cache: PairCache | None = None,
 ) -> Distances:
     """Unsigned distances of `count` rows; those beyond `reach` get inf."""
     check_reach(rows_a, "pose_a")
     check_reach(rows_b, "pose_b")
+    if cache is not None:
+        cache.start(a, b)
     best: Distances | None = None
-    for shape_a, inner_a in leaves(a):
-        for shape_b, inner_b in leaves(b):
+    for i, (shape_a, inner_a) in enumerate(leaves(a)):
+        for j, (shape_b, inner_b) in enumerate(leaves(b)):
             poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
-            found = _leaf_distance(shape_a, shape_b, *poses, count, reach, threads)
+            near = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.rows(("near", i, j), count)
+            found = _leaf_distance(shape_a, shape_b, *poses, count, reach, threads, near)
             if best is None:
                 best = found
                 continue

@@ -46,7 +46,8 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     """(distance2, point of A, point of B, tree positions of their triangles) of two surfaces, in the frame of A's tree.
 
     Looks no farther than `reach`: positions -1 if nothing is that near. (R, t) is B's tree in the frame of A's. `guess_a`,
-    `guess_b`: positions of two triangles to start from, or -1. `stack`, `waiting` (their bounds) and gap2 (8) are work space.
+    `guess_b`: positions of two triangles whose distance bounds the answer, or -1. `stack`, `waiting` (their bounds) and
+    gap2 (8) are work space.
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))
     size = 2.0 * float(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
@@ -62,9 +63,9 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     if guess_a >= 0:
         a0, a1, a2 = load_triangle(corners_a, U(guess_a))
         b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, U(guess_b)))
-        found2, x, y = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)
-        if found2 < best2:
-            best2, on_a, on_b, at_a, at_b = found2, x, y, guess_a, guess_b
+        # A bound and no more: the walk finds the pair again, so that the answer is the same as without a guess.
+        found2 = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)[0]
+        best2 = min(best2, max(found2 * (1.0 + 1e-12), touch * touch))
     i, j, bound = U(0), U(0), F(0.0)
     depth = U(0)
     while True:

@@ -128,17 +128,40 @@ def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, a
         i, j = stack[depth], stack[depth + U(1)]
 
 
-@kernel("i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
+@kernel(
+    "i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]"
+)
 def mesh_intersects_rows(
-    start, stop, boxes_a, child_a, corners_a, origin_a, boxes_b, child_b, corners_b, origin_b, poses_a, poses_b, hit_out
+    start,
+    stop,
+    boxes_a,
+    child_a,
+    corners_a,
+    origin_a,
+    boxes_b,
+    child_b,
+    corners_b,
+    origin_b,
+    poses_a,
+    poses_b,
+    found_inout,
+    hit_out,
 ):
-    """Whether the surfaces meet, for each row of poses."""
-    stack, metric, none = np.empty(STACK, np.uint64), np.empty(8, np.float32), np.empty((0, 2), np.int64)
+    """Whether the surfaces meet, for each row of poses. found_inout: tree positions of two triangles that do; before the call,
+    two to try first, or -1."""
+    stack, metric, found = np.empty(STACK, np.uint64), np.empty(8, np.float32), np.empty((1, 2), np.int64)
     no = np.int64(0)  # not a literal, which would be compiled for by itself
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, none)
+        if found_inout[row, 0] >= 0:
+            touch = TOUCH * pair_size(boxes_a, boxes_b, t)
+            if triangle_pair(corners_a, corners_b, U(found_inout[row, 0]), U(found_inout[row, 1]), r, t, touch):
+                hit_out[row] = 1
+                continue
+        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, found)
+        if hit_out[row]:
+            found_inout[row, 0], found_inout[row, 1] = found[0, 0], found[0, 1]
 
 
 @kernel("i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[:,::1]")
