@@ -143,7 +143,7 @@ def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch
     return _APART, VERTEX, x, VERTEX, y, p, e
 
 
-@device
+@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8")
 def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
     verts, edges = packed.vertices, packed.edges
@@ -224,7 +224,7 @@ def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
     return _APART, VERTEX, x, FACE, y, p, e
 
 
-@device
+@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8, f8")
 def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch, size):
     """One step. Returns as `step_vertex_vertex`."""
     verts, edges, planes = packed.vertices, packed.edges, packed.planes
@@ -264,7 +264,7 @@ def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, to
     return _APART, EDGE, x, EDGE, y, p, e
 
 
-@device
+@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), f8, f8")
 def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
     """One step. Returns as `step_vertex_vertex`. Ends here only if the two meet, or are parallel with no vertex between."""
     verts, edges, loops = packed.vertices, packed.edges, packed.loops
