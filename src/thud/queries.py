@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,8 +16,9 @@ from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.dispatch import as_axes, as_reach
 from thud.narrowphase.pair_cache import PairCache
 from thud.narrowphase.prepared import PreparedPair
-from thud.pose import PoseLike
+from thud.pose import Pose, PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
+from thud.shapes.compound import Compound
 from thud.shapes.packed import Packed, as_packed
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
@@ -253,6 +257,28 @@ def _as_motion(motion: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
     return as_points(motion, name)
 
 
+def _is_compound_with_mesh(shape: Shape) -> bool:
+    return isinstance(shape, Compound) and mesh_dispatch.has_mesh(shape)
+
+
+def _placed_leaves(shape: Shape, pose: PoseLike) -> list[tuple[Shape, Pose]]:
+    """The meshes and convex shapes of a compound with their poses in the world."""
+    rows = as_poses(pose, "pose")
+    return [(leaf, Pose.from_rows(mesh_dispatch.placed(rows, inner))) for leaf, inner in mesh_dispatch.leaves(shape)]
+
+
+_Found = TypeVar("_Found", RayHits, ClosestPoints)
+
+
+def _nearest(found: list[_Found], distances: list[npt.NDArray[np.float64]]) -> _Found:
+    """Row by row the answer of the leaf at the smallest distance; `triangle` becomes the number of that leaf, -1 for a miss."""
+    best = np.argmin(distances, axis=0)
+    rows = np.arange(len(best))
+    columns = {field.name: np.stack([getattr(one, field.name) for one in found])[best, rows] for field in fields(found[0])}
+    columns["triangle"] = np.where(np.isinf(columns["distance"]), -1, best)
+    return type(found[0])(**columns)
+
+
 def raycast(
     shape: Shape,
     origins: npt.ArrayLike,
@@ -283,6 +309,12 @@ def raycast(
 
         arguments = _ray_arguments(origins, directions, pose)
         return raycast_mesh(shape, *arguments, as_reach(max_distance), any_hit, threads)
+    if _is_compound_with_mesh(shape):
+        hits = [
+            raycast(leaf, origins, directions, pose=at, max_distance=max_distance, any_hit=any_hit, threads=threads)
+            for leaf, at in _placed_leaves(shape, pose)
+        ]
+        return _nearest(hits, [hit.distance for hit in hits])
     from thud.narrowphase.raycast import raycast_rows
 
     packed = as_packed((shape,), "shape")
@@ -359,6 +391,10 @@ def contains(
         where, rows = as_points(points, "points"), as_poses(pose, "pose")
         count = broadcast_rows("points, pose", where, rows)
         return contains_mesh(shape, where, rows, count, method or "ray", threads)
+    if _is_compound_with_mesh(shape):
+        ways = [(leaf, at, method if isinstance(leaf, TriangleMesh) else None) for leaf, at in _placed_leaves(shape, pose)]
+        found = [contains(leaf, points, pose=at, method=way, threads=threads) for leaf, at, way in ways]
+        return np.logical_or.reduce(found)
     if method not in (None, "parts"):
         raise UnsupportedQueryError(f"contains: method {method!r} is for TriangleMesh, not {type(shape).__name__}")
     from thud.narrowphase.closest_point import contains_rows
@@ -406,6 +442,15 @@ def closest_point(
 
         where, rows = as_points(points, "points"), as_poses(pose, "pose")
         return closest_point_mesh(shape, where, rows, broadcast_rows("points, pose", where, rows), signed, threads)
+    if _is_compound_with_mesh(shape):
+        inner = [
+            closest_point(
+                leaf, points, pose=at, signed=signed or not isinstance(leaf, TriangleMesh) or leaf.is_closed, threads=threads
+            )
+            for leaf, at in _placed_leaves(shape, pose)
+        ]
+        nearest = _nearest(inner, [found.distance for found in inner])
+        return nearest if signed else replace(nearest, distance=np.abs(nearest.distance))
     from thud.narrowphase.closest_point import closest_rows
 
     packed, where, rows = as_packed((shape, _POINT), "shape"), as_points(points, "points"), as_poses(pose, "pose")

@@ -9,6 +9,7 @@ import thud
 from tests.geometry.test_contains import CORNERS_TOUCH, HOLLOW, L_SHAPE, RING
 from tests.oracles import geometry as oracle
 from tests.oracles.mesh_points import bumpy_sphere, soup, terrain, winding_number
+from tests.oracles.meshes import blob_mesh
 from thud import geometry
 from thud.errors import InvalidInputError, UnsupportedQueryError
 
@@ -187,3 +188,26 @@ def test_errors() -> None:
     with pytest.raises(InvalidInputError, match="points: row 0 lies beyond"):
         thud.closest_point(mesh, [1e80, 0, 0])
     assert thud.contains(thud.Compound([thud.Sphere(1.0)], thud.Pose()), [0, 0, 0], method="parts").all()
+
+
+def test_compound_with_a_mesh() -> None:
+    mesh = thud.TriangleMesh(*blob_mesh(8, 3))
+    both = thud.Compound([mesh, thud.Sphere(0.5)], thud.Pose([[0.0, 0, 0], [2.5, 0, 0]]))
+    at = thud.Pose([0.1, 0.2, 0.3])
+    ball_at, rng = at @ thud.Pose([2.5, 0.0, 0.0]), np.random.default_rng(4)
+    points = rng.uniform(-1.5, 3.5, (300, 3))
+    inside = thud.contains(mesh, points, pose=at) | thud.contains(thud.Sphere(0.5), points, pose=ball_at)
+    np.testing.assert_array_equal(thud.contains(both, points, pose=at), inside)
+    one, two = (
+        thud.closest_point(shape, points, pose=where, signed=True) for shape, where in ((mesh, at), (thud.Sphere(0.5), ball_at))
+    )
+    found = thud.closest_point(both, points, pose=at, signed=True)
+    np.testing.assert_array_equal(found.distance, np.minimum(one.distance, two.distance))
+    np.testing.assert_array_equal(found.triangle, (two.distance < one.distance).astype(int))
+    plain = thud.closest_point(both, points, pose=at)
+    np.testing.assert_array_equal(plain.distance, np.abs(found.distance))
+    rays = rng.normal(size=(300, 3))
+    hits = thud.raycast(both, points, rays, pose=at)
+    parts = [thud.raycast(shape, points, rays, pose=where) for shape, where in ((mesh, at), (thud.Sphere(0.5), ball_at))]
+    np.testing.assert_array_equal(hits.distance, np.minimum(parts[0].distance, parts[1].distance))
+    assert set(hits.triangle.tolist()) == {-1, 0, 1}
