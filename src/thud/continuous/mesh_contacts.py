@@ -4,7 +4,7 @@ A patch is a connected run of triangle pairs that meet, together with what of ei
 solid. Its normal is the mean normal of these triangles where that clears them about as well as any direction does, else the
 best direction found; its depth is how far B must move along it for the patch's triangles to be clear of each other (see
 `mesh_depth.py`). Points are corners of one surface below the other, measured along the normal, and where the triangles part
-last; points on the crossing curve itself, of depth 0, where there are no others.
+last.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from thud.results import Contacts
 from thud.shapes.box import Box
 from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.half_space import HalfSpace
+from thud.shapes.mesh_connectivity import connected_nodes, connected_parts, in_order
 from thud.shapes.packed import pack
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -177,8 +178,8 @@ def _patches(a: _Side, b: _Side, threads: int | None) -> list[tuple[_Side, _Side
     triangles = _meeting(mesh, other)
     if len(triangles) == 0:
         return [(a, b)]
-    welded = _places(mesh.shape)[np.asarray(mesh.shape.faces)[triangles]]
-    label = _connected(welded)
+    welded = mesh.shape.places[np.asarray(mesh.shape.faces)[triangles]]
+    label = connected_parts(welded)
     result = []
     for number in range(int(label.max()) + 1):
         part = _Side(mesh.shape, mesh.row, np.sort(triangles[label == number]))
@@ -201,38 +202,8 @@ def _meeting(mesh: _Side, other: _Side) -> Ints:
     return mesh.shape.tree.order[positions[:count]]
 
 
-def _places(mesh: TriangleMesh) -> Ints:
-    """(V,) the same number for vertices in the same place."""
-    _, place = np.unique(np.asarray(mesh.vertices) + 0.0, axis=0, return_inverse=True)
-    return place.reshape(-1)
-
-
-def _connected(welded: Ints) -> Ints:
-    """(F,) label of the connected part that each triangle, as welded corners, belongs to; from 0 in order of appearance."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    used, index = np.unique(welded, return_inverse=True)
-    index = index.reshape(-1, 3)
-    tail, head = index[:, [0, 1]].ravel(), index[:, [1, 2]].ravel()
-    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (len(used), len(used)))
-    _, label = connected_components(graph, False)
-    return _renumbered(label[index[:, 0]])
-
-
-def _renumbered(label: Ints) -> Ints:
-    """Labels as 0, 1, 2, ... in order of first appearance."""
-    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse.reshape(-1)]
-
-
 def _crossing_patches(a: _Side, b: _Side, on_a: Ints, on_b: Ints, threads: int | None) -> list[tuple[_Side, _Side]]:
     """Patches of two meshes whose triangles on_a[k] and on_b[k] meet."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     # One graph: crossing triangles of both, and the parts of either surface that the crossing cuts off.
     crossing, regions = [np.unique(on_a), np.unique(on_b)], []
     for side, other, chosen in ((a, b, crossing[0]), (b, a, crossing[1])):
@@ -247,8 +218,7 @@ def _crossing_patches(a: _Side, b: _Side, on_a: Ints, on_b: Ints, threads: int |
         head.append(start[2 + k] + touching[:, 1])
     links = np.concatenate(tail), np.concatenate(head)
     total = int(start[-1])
-    graph = coo_array((np.ones(len(links[0]), dtype=np.int8), links), (total, total))
-    label = _renumbered(connected_components(graph, False)[1])
+    label = in_order(connected_nodes(*links, total))
     result = []
     for number in range(int(label.max()) + 1):
         sides = []
@@ -276,7 +246,7 @@ def _submerged(side: _Side, other: _Side, crossing: Ints, threads: int | None) -
     assert isinstance(solid, TriangleMesh)
     if not solid.is_closed:
         return none, none, np.empty((0, 2), dtype=np.int64), none
-    faces, place = np.asarray(mesh.faces), _places(mesh)
+    faces, place = np.asarray(mesh.faces), mesh.places
     corner_vertices = np.unique(faces[crossing])
     local = (side.world(np.asarray(mesh.vertices)[corner_vertices]) - other.row[0, 9:]) @ other.row[0, :9].reshape(3, 3)
     inside = corner_vertices[mesh_dispatch.mesh_contains(solid, local, threads)]
@@ -297,7 +267,7 @@ def _submerged(side: _Side, other: _Side, crossing: Ints, threads: int | None) -
     vertices = np.flatnonzero(reached[place])
     if len(region) == 0:
         return none, none, np.empty((0, 2), dtype=np.int64), vertices
-    label = _connected(welded[region])
+    label = connected_parts(welded[region])
     of_place = np.full(len(reached), -1)
     of_place[welded[region]] = label[:, None]
     border = of_place[welded[crossing]]

@@ -28,12 +28,16 @@ from thud.narrowphase.mesh_mesh import STACK, F, box_query, single3, single9
 from thud.shapes.hull_topology import HullTopology
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, RADIUS, SCAN_COUNT, VERTEX_START, pack
 from thud.shapes.shape import HALF_SPACE, HULL, Floats, Part, Shape
+from thud.shapes.sphere import Sphere
 
 SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
-class PlaceholderTriangle(Shape):
+class PlaceholderTriangle(Sphere):
     """A hull of three vertices with two faces, to be written over; each one packed has vertices of its own."""
+
+    def __init__(self) -> None:
+        """A shape by name only: all that is asked of it is its part."""
 
     def parts(self) -> list[Part]:
         """One flat polytope."""
@@ -53,20 +57,6 @@ class PlaceholderTriangle(Shape):
             link_edges=np.array([0, 2, 1, 0, 2, 1], dtype=i8),
         )
         return [Part(HULL, (), 0.0, corners.mean(axis=0), 1.0, topology)]
-
-    def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
-        raise NotImplementedError
-
-    def bounding_sphere(self) -> tuple[Floats, float]:
-        """Not asked for."""
-        raise NotImplementedError
-
-    volume = property(lambda self: 0.0)
-    centroid = property(lambda self: np.zeros(3))
-
-    def inertia(self, mass: float = 1.0) -> Floats:
-        """Not asked for."""
-        raise NotImplementedError
 
 
 _TRIANGLE = PlaceholderTriangle()

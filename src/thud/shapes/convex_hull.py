@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thud.gates import as_points
 from thud.shapes.hull_topology import HullTopology, hull_topology
-from thud.shapes.shape import HULL, Floats, Part, Shape, frozen
+from thud.shapes.shape import HULL, Floats, Part, Shape, box_of_points, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +46,7 @@ class ConvexHull(Shape):
         return [Part(HULL, (), 0.0, center, radius, self.topology)]
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
-        vertices = self.topology.vertices
-        lower, upper = np.empty((len(rows), 3)), np.empty((len(rows), 3))
-        # In blocks, so that a million poses of a thousand vertices fit in memory.
-        block = max(1, 2**22 // len(vertices))
-        for start in range(0, len(rows), block):
-            part = slice(start, start + block)
-            points = vertices @ np.swapaxes(rows[part, :9].reshape(-1, 3, 3), 1, 2)
-            lower[part] = points.min(axis=1) + rows[part, 9:]
-            upper[part] = points.max(axis=1) + rows[part, 9:]
-        return lower, upper
+        return box_of_points(self.topology.vertices, rows)
 
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the centroid."""

@@ -96,6 +96,19 @@ def box_about(center: Floats, extent: Floats, rows: Floats) -> tuple[Floats, Flo
     return middle - extent, middle + extent
 
 
+def box_of_points(points: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Boxes about local points (V, 3) under pose rows."""
+    lower, upper = np.empty((len(rows), 3)), np.empty((len(rows), 3))
+    # In blocks, so that a million poses of a thousand points fit in memory.
+    block = max(1, 2**22 // len(points))
+    for start in range(0, len(rows), block):
+        part = slice(start, start + block)
+        turned = points @ np.swapaxes(rows[part, :9].reshape(-1, 3, 3), 1, 2)
+        lower[part] = turned.min(axis=1) + rows[part, 9:]
+        upper[part] = turned.max(axis=1) + rows[part, 9:]
+    return lower, upper
+
+
 def frozen(array: Floats) -> Floats:
     """A read-only copy, for the fields of shapes."""
     copy = np.array(array, dtype=np.float64)

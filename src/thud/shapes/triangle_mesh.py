@@ -14,8 +14,9 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
+from thud.shapes.mesh_connectivity import connected_parts, same_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
-from thud.shapes.shape import Floats, Part, Shape, frozen
+from thud.shapes.shape import Floats, Part, Shape, box_of_points, frozen
 
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
@@ -100,8 +101,13 @@ class TriangleMesh(Shape):
         return self.faces  # type: ignore[return-value]
 
     @cached_property
+    def places(self) -> npt.NDArray[np.int64]:
+        """(V,) the same number for vertices in the same place."""
+        return same_places(self._vertices)
+
+    @cached_property
     def _problems(self) -> MeshProblems:
-        return find_problems(self._vertices, self._faces)
+        return find_problems(self._vertices, self._faces, self.places)
 
     def problems(self) -> MeshProblems:
         """What is odd about the mesh: open and non-manifold edges, degenerate triangles, and so on."""
@@ -189,15 +195,7 @@ class TriangleMesh(Shape):
     @cached_property
     def component_points(self) -> Floats:
         """(C, 3) a corner of one triangle of each connected part; triangles are connected where corners are in one place."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        _, place = np.unique(self._vertices + 0.0, axis=0, return_inverse=True)
-        welded = place.reshape(-1)[self._faces]
-        tail, head = welded[:, [0, 1]].ravel(), welded[:, [1, 2]].ravel()
-        size = int(welded.max()) + 1
-        _, label = connected_components(coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), (size, size)), False)
-        _, chosen = np.unique(label[welded[:, 0]], return_index=True)
+        _, chosen = np.unique(connected_parts(self.places[self._faces]), return_index=True)
         return self._vertices[self._faces[np.sort(chosen), 0]]
 
     @cached_property
@@ -256,15 +254,7 @@ class TriangleMesh(Shape):
         raise UnsupportedQueryError("a TriangleMesh has no convex parts; thud.decompose makes a Compound of such from it")
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
-        vertices = self._vertices[np.unique(self._faces)]
-        lower, upper = np.empty((len(rows), 3)), np.empty((len(rows), 3))
-        block = max(1, 2**22 // len(vertices))
-        for start in range(0, len(rows), block):
-            part = slice(start, start + block)
-            points = vertices @ np.swapaxes(rows[part, :9].reshape(-1, 3, 3), 1, 2)
-            lower[part] = points.min(axis=1) + rows[part, 9:]
-            upper[part] = points.max(axis=1) + rows[part, 9:]
-        return lower, upper
+        return box_of_points(self._vertices[np.unique(self._faces)], rows)
 
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the middle of the box."""
