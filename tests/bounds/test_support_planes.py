@@ -71,8 +71,13 @@ def test_a_direction_falls_to_the_sample_of_its_cell() -> None:
     v = np.random.default_rng(3).normal(size=(500, 3))
     phi = np.arctan2(v[:, 1], v[:, 0]) % (2 * np.pi)
     theta = np.arccos(v[:, 2] / np.linalg.norm(v, axis=1))
-    expected = (phi / (2 * np.pi) * n).astype(int) * n + (theta / np.pi * n).astype(int)
-    assert [sample_of(n, tuple(row)) for row in v] == expected.tolist()
+    # Angles are found to 7e-4 rad, so next to a border the neighbour may answer.
+    cells = np.stack([phi / (2 * np.pi) * n, theta / np.pi * n], axis=1)
+    clear = (np.abs(cells - np.round(cells)) > 7e-4 * n / np.pi).all(axis=1)
+    assert clear.mean() > 0.95
+    expected = cells.astype(int) @ (n, 1)
+    found = np.array([sample_of(n, tuple(row)) for row in v])
+    np.testing.assert_array_equal(found[clear], expected[clear])
     # The ends of the ranges, and what is no direction.
     for odd in ((0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (1.0, -0.0, 0.0), (-1.0, 0.0, 0.0), (1.0, -1e-300, 0.0), (np.nan,) * 3):
         assert 0 <= sample_of(n, odd) < n * n

@@ -13,15 +13,27 @@ SPM = "Tuple((i8, i8, i4[::1], i4[:,::1], f4[:,::1], i8[::1], f8[:,::1], i8[::1]
 
 
 @device
+def angle(y, x):
+    """About atan2(y, x), within 7e-4 rad and with no call: a sample is 0.1 rad wide, and any plane will do (4.2)."""
+    low, high = min(abs(x), abs(y)), max(abs(x), abs(y))
+    z = low / max(high, 1e-300)
+    z2 = z * z
+    a = z * (0.9953545 + z2 * (-0.2886790 + z2 * 0.0793307))
+    a = 0.5 * math.pi - a if abs(y) > abs(x) else a
+    a = math.pi - a if x < 0.0 else a
+    return -a if y < 0.0 else a
+
+
+@device
 def sample_of(n, v):
-    """Which of the n x n samples the direction v (not 0, of any length) falls to."""
-    phi, theta = math.atan2(v[1], v[0]), math.atan2(math.sqrt(v[0] * v[0] + v[1] * v[1]), v[2])
+    """Which of the n x n samples the direction v (not 0, of any length) falls to; close to a border, perhaps the one beside."""
+    phi, theta = angle(v[1], v[0]), angle(math.sqrt(v[0] * v[0] + v[1] * v[1]), v[2])
     # A direction that is no number maps to some plane, as any plane will do.
     if not (abs(phi) < 4.0 and abs(theta) < 4.0):
         return 0
     if phi < 0.0:
         phi += 2.0 * math.pi
-    i, j = int(phi * (n / (2.0 * math.pi))), int(theta * (n / math.pi))
+    i, j = int(phi * (n / (2.0 * math.pi))), int(max(theta, 0.0) * (n / math.pi))
     return min(i, n - 1) * n + min(j, n - 1)
 
 

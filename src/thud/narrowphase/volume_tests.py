@@ -213,7 +213,7 @@ def plane_directions(kind, volumes_a, i, volumes_b, j, r, t):
     return d, (-d[0], -d[1], -d[2])
 
 
-@kernel(inner=f"i8, f4[:,::1], i8, f8[:,::1], {SPM}, f4[:,::1], i8, f8[:,::1], {SPM}, mat3, vec3, f8, f8")
+@device
 def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin):
     """Whether Theorem 3.2 shows the objects below nodes i of A and j of B to be apart. Both nodes have mappings."""
     v1, v2 = plane_directions(kind, volumes_a, i, volumes_b, j, r, t)
@@ -229,17 +229,20 @@ def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, 
         return sphere_rejects(c1, float(volumes_a[i, 3]), p1, n1, p2, n2, slack, margin) or sphere_rejects(
             c2, float(volumes_b[j, 3]), p2, n2, p1, n1, slack, margin
         )
+    # Case (1) in A's frame, then case (2) in B's.
+    if kind == AABB:
+        if aabb_rejects(load3f(volumes_a, i, 0), load3f(volumes_a, i, 3), p1, n1, p2, n2, slack, margin):
+            return True
+    elif kind == OBB:
+        c1, h1 = load3f(volumes_a, i, 9), load3f(volumes_a, i, 12)
+        if obb_rejects(load9f(volumes_a, i), c1, h1, p1, n1, p2, n2, slack, margin):
+            return True
+    elif kdop_rejects(axes_a, volumes_a, i, p1, n1, p2, n2, slack, margin):
+        return True
     p1_b, n1_b = untransform(r, t, p1), unrotate(r, n1)
     if kind == AABB:
-        return aabb_rejects(load3f(volumes_a, i, 0), load3f(volumes_a, i, 3), p1, n1, p2, n2, slack, margin) or aabb_rejects(
-            load3f(volumes_b, j, 0), load3f(volumes_b, j, 3), p2_b, n2_b, p1_b, n1_b, slack, margin
-        )
+        return aabb_rejects(load3f(volumes_b, j, 0), load3f(volumes_b, j, 3), p2_b, n2_b, p1_b, n1_b, slack, margin)
     if kind == OBB:
-        return obb_rejects(
-            load9f(volumes_a, i), load3f(volumes_a, i, 9), load3f(volumes_a, i, 12), p1, n1, p2, n2, slack, margin
-        ) or obb_rejects(
-            load9f(volumes_b, j), load3f(volumes_b, j, 9), load3f(volumes_b, j, 12), p2_b, n2_b, p1_b, n1_b, slack, margin
-        )
-    return kdop_rejects(axes_a, volumes_a, i, p1, n1, p2, n2, slack, margin) or kdop_rejects(
-        axes_b, volumes_b, j, p2_b, n2_b, p1_b, n1_b, slack, margin
-    )
+        c2, h2 = load3f(volumes_b, j, 9), load3f(volumes_b, j, 12)
+        return obb_rejects(load9f(volumes_b, j), c2, h2, p2_b, n2_b, p1_b, n1_b, slack, margin)
+    return kdop_rejects(axes_b, volumes_b, j, p2_b, n2_b, p1_b, n1_b, slack, margin)
