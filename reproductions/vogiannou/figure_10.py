@@ -148,7 +148,7 @@ def _statements(report: Report, mean, error, counters, deepest: int) -> None:
     report.compare(
         "Support planes lower the time of a test of two objects for spheres, AABBs and OBBs.",
         "plain -> best: " + "; ".join(gains) + f". Faster beyond the noise: {', '.join(faster) or 'none'}. The gain is smaller "
-        f"than the paper's: a test by Theorem 3.2 costs as much here as {min(prices):.1f} to {max(prices):.1f} tests of volumes, "
+        f"than the paper's: a test by Theorem 3.2 costs as much here as {min(prices):.1f} to {max(prices):.1f} volume tests, "
         "and where 60 % of the objects collide it rejects about a quarter of the pairs of nodes it is asked about. We suppose "
         "that tests of volumes were dearer in the paper's code.",
         None,
