@@ -48,7 +48,7 @@ _NAMES = {
     "ThudError": "thud.errors",
 }
 
-_MODULES = {"errors", "geometry", "narrowphase", "shapes", "continuous"}
+_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous"}
 
 __all__ = [
     "Box",
@@ -73,6 +73,7 @@ __all__ = [
     "ThudError",
     "TriangleMesh",
     "TrianglePairs",
+    "broadphase",
     "cast",
     "closest_point",
     "contacts",
@@ -93,7 +94,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import continuous, errors, geometry, narrowphase, shapes
+    from thud import broadphase, continuous, errors, geometry, narrowphase, shapes
     from thud.errors import ThudError
     from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose

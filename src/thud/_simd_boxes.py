@@ -231,6 +231,56 @@ def obbs_gap8(typing: Any, nodes: Any, base: Any, query: Any, best2: Any, gap2_o
 
 
 @intrinsic
+def emit_overlaps8(typing: Any, bounds: Any, at: Any, count: Any, query: Any, order: Any, i: Any, out: Any, place: Any) -> Any:
+    """Write the pairs of object i with those of 8 boxes, columns at .. at + 7 of `bounds`, that its own box `query` overlaps.
+
+    Touching counts; only the first `count` of them are looked at. Returns how many. There are no branches: that is what makes it
+    fast, as hits cannot be predicted.
+
+    `bounds` is (6, P) float64, rows lower x, y, z, upper x, y, z; `query` the same six numbers of the one box; order[k] the
+    object of column k, int32. A pair is a number, the smaller index in the upper half; it is written to out[place:], which must
+    have room for 8.
+    """
+    signature = types.int64(bounds, types.int64, types.int64, query, order, types.int64, out, types.int64)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector, keys = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(_I64, LANES)
+        lanes, bits = ir.VectorType(_I32, LANES), ir.VectorType(ir.IntType(1), LANES)
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        width = builder.extract_value(array.shape, 1)
+
+        def splat(value: Any, kind: Any) -> Any:
+            undefined = ir.Constant(kind, ir.Undefined)
+            first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+            return builder.shuffle_vector(first, undefined, ir.Constant(lanes, [0] * LANES))
+
+        meet = builder.icmp_signed("<", ir.Constant(keys, list(range(LANES))), splat(args[2], keys))
+        for k in range(6):
+            column = builder.gep(array.data, [builder.add(builder.mul(width, ir.Constant(_I64, k)), args[1])])
+            row = builder.load(builder.bitcast(column, vector.as_pointer()))
+            row.align = 8
+            other = splat(builder.extract_value(args[3], (k + 3) % 6), vector)
+            # Lower corners below the other's upper ones, upper above the other's lower.
+            meet = builder.and_(meet, builder.fcmp_ordered("<=" if k < 3 else ">=", row, other))
+        members = context.make_array(sig.args[4])(context, builder, args[4]).data
+        other = builder.load(builder.bitcast(builder.gep(members, [args[1]]), lanes.as_pointer()))
+        other.align = 4
+        j, me = builder.zext(other, keys), splat(args[5], keys)
+        less = builder.icmp_signed("<", me, j)
+        low, high = builder.select(less, me, j), builder.select(less, j, me)
+        pairs = builder.or_(builder.shl(low, ir.Constant(keys, [32] * LANES)), high)
+        target = builder.gep(context.make_array(sig.args[6])(context, builder, args[6]).data, [args[7]])
+        kind = ir.FunctionType(ir.VoidType(), [keys, target.type, bits])
+        store = builder.module.globals.get("llvm.masked.compressstore.v8i64")
+        if store is None:
+            store = ir.Function(builder.module, kind, "llvm.masked.compressstore.v8i64")
+        builder.call(store, [pairs, target, meet])
+        return builder.ctpop(builder.zext(builder.bitcast(meet, ir.IntType(LANES)), _I64))
+
+    return signature, codegen
+
+
+@intrinsic
 def lowest_bit(typing: Any, mask: Any) -> Any:
     """Position of the lowest set bit of a mask that is not 0."""
 

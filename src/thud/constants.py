@@ -235,3 +235,8 @@ BSP_THIN = 1e-13
 
 #: Most triangles of a mesh with a BSP tree (a count): cuts may square their number, and a convex mesh its depth.
 BSP_TRIANGLES = 5000
+
+#: A cell of the broad phase's grid is this times the largest object, and cells are numbered up to BROAD_CELLS either way: a
+#: place over the cell's edge is then right to 2^-26, so that objects that overlap never lie two cells apart. Dimensionless.
+BROAD_CELL = 1.0 + 1e-6
+BROAD_CELLS = float(2**26)
