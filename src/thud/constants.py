@@ -141,6 +141,14 @@ MESH_COORDINATE = 1e15
 #: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.
 BOX_SLACK = 2e-6
 
+#: Fronts of two trees (`narrowphase/tree_front.py`). FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a
+#: count; 32 bytes each). FRONT_RETESTS: share of a front's entries that may be tested again before the walk starts anew at
+#: the root. FRONT_RISE: gap of a node's children, relative to the node's extent, from which its parent is looked at again.
+#: They change the work, never the answers.
+FRONT_CAPACITY = 1024
+FRONT_RETESTS = 0.5
+FRONT_RISE = 0.125
+
 #: One step of float32 relative to the number: half of it is the error of rounding to nearest (dimensionless).
 FLOAT32_STEP = 2.0**-23
 

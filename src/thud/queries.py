@@ -131,7 +131,13 @@ def distance(
 
 
 def triangle_pairs(
-    a: Shape, b: Shape, pose_a: PoseLike = None, pose_b: PoseLike = None, *, threads: int | None = None
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike = None,
+    pose_b: PoseLike = None,
+    *,
+    cache: PairCache | None = None,
+    threads: int | None = None,
 ) -> TrianglePairs:
     """All pairs of triangles of two meshes that meet, for one or N poses each. Touching counts; a mesh inside another that
     does not touch it has none.
@@ -140,10 +146,11 @@ def triangle_pairs(
     ----------
     a, b : meshes
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
+    cache : `thud.PairCache` that was given to this query in the last frame: the same answers
     threads : how many to use; default all cores
     """
     rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-    return mesh_dispatch.triangle_pairs(a, b, rows_a, rows_b, count, threads)
+    return mesh_dispatch.triangle_pairs(a, b, rows_a, rows_b, count, threads, cache)
 
 
 def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedMeshPair:

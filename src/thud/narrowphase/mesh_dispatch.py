@@ -6,6 +6,9 @@ asked over all rows that are still open, and the answers are joined.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +24,9 @@ from thud.shapes.half_space import HalfSpace
 from thud.shapes.packed import pack
 from thud.shapes.shape import IDENTITY, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
+
+if TYPE_CHECKING:
+    from thud.narrowphase.tree_front import TreeFronts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,6 +88,15 @@ def _mesh_obbs(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Float
     return mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
 
 
+def _both_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], Ints, Floats, Floats]:
+    return mesh.pair_tree.boxes, mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
+
+
+def _keeps_fronts(a: Shape, b: Shape, cache: PairCache | None) -> bool:
+    """Whether a pair of leaves is walked from the front of the last frame."""
+    return cache is not None and cache.front > 0 and isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh)
+
+
 def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
     """Type of bounding volume that a pair of meshes asks for, A's first; None: boxes without support planes, the fast walk."""
     for mesh in (a, b):
@@ -121,6 +136,20 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
     return status != Status.SEPARATED
 
 
+def _surfaces_meet_again(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, rows: Ints, threads: int | None, found: Ints, cache: PairCache,
+    fronts: TreeFronts,
+) -> Bools:  # fmt: skip
+    """As `_surfaces_meet`, for rows `rows` of `found` and of the fronts."""
+    from thud.narrowphase.mesh_coherent import coherent_intersects_rows
+
+    tests, hit = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.uint8)
+    arrays = (*_both_arrays(a), *_both_arrays(b), rows_a, rows_b, rows, found, *fronts.arrays, tests, hit)
+    run_rows(coherent_intersects_rows, len(rows), threads, *arrays, rows_per_chunk=_ROWS)
+    cache.box_tests += int(tests.sum())
+    return hit != Status.SEPARATED
+
+
 def _inside_points(shape: Shape) -> Floats:
     """(C, 3) one point of each connected part of the shape."""
     if isinstance(shape, TriangleMesh):
@@ -157,17 +186,26 @@ def mesh_contains(mesh: TriangleMesh, points: Floats, threads: int | None) -> Bo
 
 
 def _leaf_distance(
-    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, reach: float, threads: int | None, near: Ints
-) -> Distances:
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, reach: float, threads: int | None, near: Ints,
+    cache: PairCache | None, key: Hashable,
+) -> Distances:  # fmt: skip
     """Unsigned distances of one pair of leaves: surfaces first, then containment. `near` (count, 2): tree positions of the
-    closest triangles, before and after."""
+    closest triangles, before and after. `key`: of the fronts in the cache."""
     out = dispatch.empty_distances(count)
     fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
-        from thud.narrowphase.mesh_distance import mesh_distance_rows
-
         arrays = (*_mesh_obbs(a), *_mesh_obbs(b), rows_a, rows_b, reach, *fields, near)
-        run_rows(mesh_distance_rows, count, threads, *arrays, rows_per_chunk=_ROWS)
+        if cache is not None and cache.front > 0:
+            from thud.narrowphase.mesh_coherent import coherent_distance_rows
+
+            tests = np.zeros(count, dtype=np.int64)
+            kept = (*cache.fronts(key, count).arrays, tests)
+            run_rows(coherent_distance_rows, count, threads, *arrays, *kept, rows_per_chunk=_ROWS)
+            cache.box_tests += int(tests.sum())
+        else:
+            from thud.narrowphase.mesh_distance import mesh_distance_rows
+
+            run_rows(mesh_distance_rows, count, threads, *arrays, rows_per_chunk=_ROWS)
     elif isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh):
         from thud.narrowphase.mesh_convex import convex_distance_rows, convex_query
 
@@ -222,7 +260,12 @@ def intersects(
                 if not surfaces:
                     hit[rows[contained(shape_a, shape_b, *poses, len(rows), threads)[0]]] = True
                     continue
-                kept = None if cache is None else cache.rows(("meet", i, j), count)
+                key = ("meet", i, j)
+                kept = None if cache is None else cache.rows(key, count)
+                if cache is not None and kept is not None and _keeps_fronts(shape_a, shape_b, cache):
+                    fronts = cache.fronts(key, count)
+                    hit[rows[_surfaces_meet_again(shape_a, shape_b, *poses, rows, threads, kept, cache, fronts)]] = True
+                    continue
                 found = np.full((len(rows), 2), -1, dtype=np.int64) if kept is None else kept[rows]
                 hit[rows[_surfaces_meet(shape_a, shape_b, *poses, len(rows), threads, found)]] = True
                 if kept is not None:
@@ -251,7 +294,7 @@ def distance(
         for j, (shape_b, inner_b) in enumerate(leaves(b)):
             poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
             near = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.rows(("near", i, j), count)
-            found = _leaf_distance(shape_a, shape_b, *poses, count, reach, threads, near)
+            found = _leaf_distance(shape_a, shape_b, *poses, count, reach, threads, near, cache, ("near", i, j))
             if best is None:
                 best = found
                 continue
@@ -262,7 +305,15 @@ def distance(
     return best
 
 
-def triangle_pairs(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None = None) -> TrianglePairs:
+def triangle_pairs(
+    a: Shape,
+    b: Shape,
+    rows_a: Floats,
+    rows_b: Floats,
+    count: int,
+    threads: int | None = None,
+    cache: PairCache | None = None,
+) -> TrianglePairs:
     """All pairs of triangles that meet, sorted by row, triangle of A, triangle of B."""
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, TriangleMesh):
@@ -276,22 +327,33 @@ def triangle_pairs(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
         from thud.narrowphase.mesh_volumes import surface_pairs
 
         return TrianglePairs(*surface_pairs(a, b, rows_a, rows_b, bounding=bounding, threads=threads))
-    from thud.narrowphase.mesh_mesh import mesh_pairs_block
+    block: Any
+    arrays: tuple[Any, ...]
+    tests = np.zeros(count, dtype=np.int64)
+    if cache is not None and cache.front > 0:
+        from thud.narrowphase.mesh_coherent import coherent_pairs_block as block
 
-    arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
+        cache.start(a, b)
+        arrays = (*_both_arrays(a), *_both_arrays(b), rows_a, rows_b, *cache.fronts("pairs", count).arrays, tests)
+    else:
+        from thud.narrowphase.mesh_mesh import mesh_pairs_block as block
+
+        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
     chunks: dict[int, Ints] = {}
 
     def collect(start: int, stop: int) -> None:
         """Rows start .. stop; the buffer grows until a row fits in."""
         buffer, parts, row = np.empty((1024, 3), dtype=np.int64), [np.empty((0, 3), dtype=np.int64)], start
         while row < stop:
-            row, used, wanted = mesh_pairs_block(row, stop, *arrays, buffer)
+            row, used, wanted = block(row, stop, *arrays, buffer)
             parts.append(buffer[:used].copy())
             if wanted > len(buffer):
                 buffer = np.empty((2 * wanted, 3), dtype=np.int64)
         chunks[start] = np.concatenate(parts)
 
     run_rows(collect, count, threads, rows_per_chunk=_ROWS)
+    if cache is not None:
+        cache.box_tests = int(tests.sum())
     found = np.concatenate([chunks[start] for start in sorted(chunks)])
     triangle_a, triangle_b = a.tree.order[found[:, 1]], b.tree.order[found[:, 2]]
     order = np.lexsort((triangle_b, triangle_a, found[:, 0]))

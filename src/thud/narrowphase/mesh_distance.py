@@ -13,9 +13,8 @@ from thud.geometry.triangle import closest_triangle_triangle
 from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import norm2, sub
 from thud.narrowphase.box_tree import U, load_triangle, place_triangle, tree_pose
-from thud.narrowphase.mesh_mesh import STACK, F, single3, single9
+from thud.narrowphase.mesh_mesh import STACK, F, single3, single9, triangle_pair
 from thud.narrowphase.triangle_distance import triangle_gap
-from thud.narrowphase.triangle_triangle import triangles_meet
 
 
 @device
@@ -41,13 +40,23 @@ def gap_query(r, t, box, slack):
     )  # fmt: skip
 
 
+@kernel(inner="f8[::1], f8[::1], u8, u8, mat3, vec3, f8")
+def leaf_gap(corners_a, corners_b, i, j, r, t, best2):
+    """(distance2, point of A, point of B) of the triangles at tree positions i and j, which do not meet; no better than
+    best2 if they are farther. Compiled by itself, so that every walk gets the same bits."""
+    a0, a1, a2 = load_triangle(corners_a, i)
+    b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, j))
+    return triangle_gap(a0, a1, a2, b0, b1, b2, best2)
+
+
 @kernel(inner="f4[::1], i8[::1], f8[::1], f4[::1], i8[::1], f8[::1], mat3, vec3, f8, i8, i8, u8[::1], f4[::1], f4[::1]")
 def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, reach, guess_a, guess_b, stack, waiting, gap2):
     """(distance2, point of A, point of B, tree positions of their triangles) of two surfaces, in the frame of A's tree.
 
-    Looks no farther than `reach`: positions -1 if nothing is that near. (R, t) is B's tree in the frame of A's. `guess_a`,
-    `guess_b`: positions of two triangles whose distance bounds the answer, or -1. `stack`, `waiting` (their bounds) and
-    gap2 (8) are work space.
+    Last of all it returns how many times it tested eight boxes. Looks no farther than `reach`: positions -1 if nothing is
+    that near. Of pairs at the same distance that with the least positions counts, so the answer does not depend on the order of the
+    walk. (R, t) is B's tree in the frame of A's. `guess_a`, `guess_b`: positions of two triangles to begin with, or -1.
+    `stack`, `waiting` (their bounds) and gap2 (8) are work space.
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))
     size = 2.0 * float(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
@@ -60,26 +69,31 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     best2 = max(reach * reach * (1.0 + 1e-12), touch * touch)
     zero = (0.0, 0.0, 0.0)
     on_a, on_b, at_a, at_b = zero, zero, np.int64(-1), np.int64(-1)
+    tests = np.int64(0)
     if guess_a >= 0:
-        a0, a1, a2 = load_triangle(corners_a, U(guess_a))
-        b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, U(guess_b)))
-        # A bound and no more: the walk finds the pair again, so that the answer is the same as without a guess.
-        found2 = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)[0]
-        best2 = min(best2, max(found2 * (1.0 + 1e-12), touch * touch))
+        if triangle_pair(corners_a, corners_b, U(guess_a), U(guess_b), r, t, touch):
+            # Which pair that meets comes first is left to the walk.
+            best2 = touch * touch
+        else:
+            found2, x, y = leaf_gap(corners_a, corners_b, U(guess_a), U(guess_b), r, t, math.inf)
+            if found2 < best2:
+                best2, on_a, on_b, at_a, at_b = found2, x, y, np.int64(guess_a), np.int64(guess_b)
     i, j, bound = U(0), U(0), F(0.0)
     depth = U(0)
     while True:
         down_a, down_b = child_a[i], child_b[j]
         if down_a < 0 and down_b < 0:
-            a0, a1, a2 = load_triangle(corners_a, U(-1 - down_a))
-            b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, U(-1 - down_b)))
-            if bound == F(0.0) and triangles_meet(a0, a1, a2, b0, b1, b2, touch):
+            here_a, here_b = -1 - down_a, -1 - down_b
+            if bound == F(0.0) and triangle_pair(corners_a, corners_b, U(here_a), U(here_b), r, t, touch):
+                a0, a1, a2 = load_triangle(corners_a, U(here_a))
+                b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, U(here_b)))
                 _gap2, x, y = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)
-                return 0.0, x, y, -1 - down_a, -1 - down_b
-            found2, x, y = triangle_gap(a0, a1, a2, b0, b1, b2, best2)
-            if found2 < best2:
-                best2, on_a, on_b, at_a, at_b = found2, x, y, -1 - down_a, -1 - down_b
+                return 0.0, x, y, here_a, here_b, tests
+            found2, x, y = leaf_gap(corners_a, corners_b, U(here_a), U(here_b), r, t, best2 * (1.0 + 1e-9))
+            if found2 < best2 or (found2 == best2 and (here_a < at_a or (here_a == at_a and here_b < at_b))):
+                best2, on_a, on_b, at_a, at_b = found2, x, y, here_a, here_b
         else:
+            tests += 1
             a, b = load_obb(obbs_a, i), load_obb(obbs_b, j)
             # In the range of float32: larger squares count as inf there, smaller ones as this.
             limit = F(min(max(best2 * (1.0 + 1e-6), 1e-37), 3e38))
@@ -107,13 +121,40 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
                     depth += U(1)
         while True:
             if depth == U(0):
-                return best2, on_a, on_b, at_a, at_b
+                return best2, on_a, on_b, at_a, at_b, tests
             depth -= U(1)
             bound = waiting[depth]
             # The bound's square is rounded too: a part in a million is on the safe side.
             if bound * (1.0 - 1e-6) < best2:
                 break
         i, j = stack[U(2) * depth], stack[U(2) * depth + U(1)]
+
+
+@kernel(
+    inner="i8, i8, f8[:,::1], f8[::1], f8, vec3, vec3, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]",
+)
+def write_distance(
+    row, row_a, poses_a, origin_a, d2, x, y, at_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+):
+    """The answer of one row, from what a walk found in the frame of A's tree (at_a: -1 for nothing), in the world."""
+    for k in range(3):
+        point_a_out[row, k], point_b_out[row, k], normal_out[row, k] = 0.0, 0.0, 0.0
+    if at_a < 0:
+        distance_out[row], status_out[row] = math.inf, 0
+        return
+    ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+    x = transform(ra, ta, (x[0] + origin_a[0], x[1] + origin_a[1], x[2] + origin_a[2]))
+    d = math.sqrt(d2)
+    distance_out[row], status_out[row] = d, 1 if d == 0.0 else 0
+    point_a_out[row, 0], point_a_out[row, 1], point_a_out[row, 2] = x
+    if d == 0.0:
+        point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = x
+        return
+    y = transform(ra, ta, (y[0] + origin_a[0], y[1] + origin_a[1], y[2] + origin_a[2]))
+    n = sub(y, x)
+    length = math.sqrt(norm2(n))
+    point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = y
+    normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n[0] / length, n[1] / length, n[2] / length
 
 
 @kernel(
@@ -147,7 +188,7 @@ def mesh_distance_rows(
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        d2, x, y, at_a, at_b = walk_distance(
+        d2, x, y, at_a, at_b, _tests = walk_distance(
             obbs_a,
             child_a,
             corners_a,
@@ -164,21 +205,6 @@ def mesh_distance_rows(
             gap2,
         )
         triangles_inout[row, 0], triangles_inout[row, 1] = at_a, at_b
-        for k in range(3):
-            point_a_out[row, k], point_b_out[row, k], normal_out[row, k] = 0.0, 0.0, 0.0
-        if at_a < 0:
-            distance_out[row], status_out[row] = math.inf, 0
-            continue
-        ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
-        x = transform(ra, ta, (x[0] + origin_a[0], x[1] + origin_a[1], x[2] + origin_a[2]))
-        d = math.sqrt(d2)
-        distance_out[row], status_out[row] = d, 1 if d == 0.0 else 0
-        point_a_out[row, 0], point_a_out[row, 1], point_a_out[row, 2] = x
-        if d == 0.0:
-            point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = x
-            continue
-        y = transform(ra, ta, (y[0] + origin_a[0], y[1] + origin_a[1], y[2] + origin_a[2]))
-        n = sub(y, x)
-        length = math.sqrt(norm2(n))
-        point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = y
-        normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n[0] / length, n[1] / length, n[2] / length
+        write_distance(
+            row, row_a, poses_a, origin_a, d2, x, y, at_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )

@@ -69,7 +69,8 @@ def triangle_pair(corners_a, corners_b, i, j, r, t, touch):
 
 @kernel(inner="f4[::1], i8[::1], f8[::1], f4[::1], i8[::1], f8[::1], mat3, vec3, i8, u8[::1], f4[::1], i8, i8[:,::1]")
 def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, all_pairs, stack, metric, filled, pairs_out):
-    """Number of triangle pairs that meet; at most 1 unless `all_pairs`. (R, t) is B's tree in the frame of A's.
+    """(number of triangle pairs that meet, at most 1 unless `all_pairs`; times that eight boxes were tested). (R, t) is B's tree
+    in the frame of A's.
 
     Pairs of tree positions go to pairs_out from row `filled` on, as far as it reaches: the caller counts, grows it, and
     calls again if it was too small. `stack` and `metric` (8) are work space.
@@ -83,7 +84,7 @@ def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, a
     t_ba = F(-back[0]), F(-back[1]), F(-back[2])
     s_ab = absolute(r_ab)
     s_ba = transpose(s_ab)
-    found = 0
+    found, tests = np.int64(0), np.int64(0)
     i, j = U(0), U(0)
     depth = U(0)
     while True:
@@ -94,8 +95,9 @@ def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, a
                     pairs_out[filled + found, 0], pairs_out[filled + found, 1] = -1 - down_a, -1 - down_b
                 found += 1
                 if all_pairs == 0:
-                    return found
+                    return found, tests
         else:
+            tests += 1
             a, b = load_slot(boxes_a, i), load_slot(boxes_b, j)
             # The children of the larger of the two, against the other.
             open_a = down_b < 0 or (down_a >= 0 and a[3] + a[4] + a[5] >= b[3] + b[4] + b[5])
@@ -123,7 +125,7 @@ def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, a
                     j = base + best
                 continue
         if depth == 0:
-            return found
+            return found, tests
         depth -= U(2)
         i, j = stack[depth], stack[depth + U(1)]
 
@@ -159,7 +161,7 @@ def mesh_intersects_rows(
             if triangle_pair(corners_a, corners_b, U(found_inout[row, 0]), U(found_inout[row, 1]), r, t, touch):
                 hit_out[row] = 1
                 continue
-        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, found)
+        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, found)[0]
         if hit_out[row]:
             found_inout[row, 0], found_inout[row, 1] = found[0, 0], found[0, 1]
 
@@ -178,7 +180,7 @@ def mesh_pairs_block(
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        found = walk_pairs(
+        found, _tests = walk_pairs(
             boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, yes, stack, metric, np.int64(used), pairs
         )
         if used + found > pairs_out.shape[0]:
