@@ -141,12 +141,14 @@ MESH_COORDINATE = 1e15
 #: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.
 BOX_SLACK = 2e-6
 
-#: Fronts of two trees (`narrowphase/tree_front.py`). FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a
-#: count; 32 bytes each). FRONT_RETESTS: share of a front's entries that may be tested again before the walk starts anew at
-#: the root. FRONT_RISE: gap of a node's children, relative to the node's extent, from which its parent is looked at again.
-#: They change the work, never the answers.
+#: Fronts of two trees (`narrowphase/tree_front.py`); they change the work, never the answers.
+#: FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a count; 32 bytes each).
+#: FRONT_RETESTS: share of a front's entries that have to be tested again from which a walk from the root is cheaper.
+#: FRONT_REST: frames for which a row's distance is then asked from the root, before a new front is tried (a count).
+#: FRONT_RISE: gap of a node's children, relative to the node's extent, from which the node itself is tested again.
 FRONT_CAPACITY = 1024
 FRONT_RETESTS = 0.5
+FRONT_REST = 8
 FRONT_RISE = 0.125
 
 #: One step of float32 relative to the number: half of it is the error of rounding to nearest (dimensionless).

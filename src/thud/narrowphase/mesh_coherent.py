@@ -1,7 +1,7 @@
 """Mesh against mesh frame after frame: the queries of `mesh_mesh` and `mesh_distance`, begun where the last frame ended.
 
-A row is asked from the root the first time, and in boolean queries again after a frame in which it collided: there the triangles
-that met are tried first, and which others may meet now is found sooner from the root, deepest boxes first.
+A row is asked from the root the first time, and in boolean queries again after a frame in which it collided: there the
+triangles that met are tried first, and which others may meet now is found sooner from the root, deepest boxes first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def coherent_intersects_rows(
     stack, metric, pair = np.empty(STACK, np.uint64), np.empty(8, np.float32), np.empty((1, 2), np.int64)
     capacity = entries_inout.shape[1]
     entries, bounds = np.empty((capacity, 4), np.int32), np.empty((capacity, 2))
-    waiting, kid = np.empty((WAITING, 4), np.int64), np.empty(8, np.int64)
+    waiting, gap, kid = np.empty((WAITING, 4), np.int64), np.empty(WAITING, np.float32), np.empty(8, np.int64)
     no, meet = np.int64(0), np.int64(MEET)
     for row in range(start, stop):
         kept = kept_rows[row]
@@ -62,17 +62,17 @@ def coherent_intersects_rows(
             if triangle_pair(corners_a, corners_b, U(found_inout[kept, 0]), U(found_inout[kept, 1]), r, t, touch):
                 hit_out[row] = 1
                 continue
-        if met or length_inout[kept] < 0:
+        if not met and length_inout[kept] >= 0:
+            hit, _d2, _x, _y, at_a, at_b, tests_out[row] = walk_front(
+                meet, obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 0.0, no, no, kept, entries_inout,
+                bounds_inout, state_inout, length_inout, entries, bounds, waiting, gap, metric, kid, no, pair,
+            )  # fmt: skip
+        else:
             hit, tests_out[row] = walk_pairs(
                 boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, pair
             )
             at_a, at_b = pair[0, 0], pair[0, 1]
             length_inout[kept] = max(length_inout[kept], 0)
-        else:
-            hit, _d2, _x, _y, at_a, at_b, tests_out[row] = walk_front(
-                meet, obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 0.0, no, no, kept, entries_inout,
-                bounds_inout, state_inout, length_inout, entries, bounds, waiting, metric, kid, no, pair,
-            )  # fmt: skip
         hit_out[row] = hit
         found_inout[kept, 0], found_inout[kept, 1] = (at_a, at_b) if hit else (np.int64(-1), np.int64(-1))
 
@@ -112,7 +112,8 @@ def coherent_distance_rows(
     stack, sorted_gaps, gap2 = np.empty(2 * STACK, np.uint64), np.empty(STACK, np.float32), np.empty(8, np.float32)
     capacity = entries_inout.shape[1]
     entries, bounds = np.empty((capacity, 4), np.int32), np.empty((capacity, 2))
-    waiting, kid, pair = np.empty((WAITING, 4), np.int64), np.empty(8, np.int64), np.empty((1, 2), np.int64)
+    waiting, gap, kid = np.empty((WAITING, 4), np.int64), np.empty(WAITING, np.float32), np.empty(8, np.int64)
+    pair = np.empty((1, 2), np.int64)
     nearest, no = np.int64(NEAREST), np.int64(0)
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
@@ -123,15 +124,16 @@ def coherent_distance_rows(
         if guess_a >= 0 and length_inout[row] >= 0:
             meets, d2, x, y, at_a, at_b, tests = walk_front(
                 nearest, obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, reach, guess_a, guess_b, np.int64(row),
-                entries_inout, bounds_inout, state_inout, length_inout, entries, bounds, waiting, gap2, kid, no, pair,
+                entries_inout, bounds_inout, state_inout, length_inout, entries, bounds, waiting, gap, gap2, kid, no, pair,
             )  # fmt: skip
-            from_root = meets > 0
+            from_root = meets != 0
         if from_root:
             d2, x, y, at_a, at_b, more = walk_distance(
                 obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, reach, guess_a, guess_b, stack, sorted_gaps, gap2
             )
             tests += more
-            length_inout[row] = max(length_inout[row], 0)
+            # A front of pairs that meet would end at once: after a collision the next frame is asked from the root too.
+            length_inout[row] = -1 if d2 == 0.0 else length_inout[row] + (1 if length_inout[row] < 0 else 0)
         tests_out[row] = tests
         triangles_inout[row, 0], triangles_inout[row, 1] = at_a, at_b
         write_distance(
@@ -169,22 +171,22 @@ def coherent_pairs_block(
     stack, metric = np.empty(STACK, np.uint64), np.empty(8, np.float32)
     capacity = entries_inout.shape[1]
     entries, bounds = np.empty((capacity, 4), np.int32), np.empty((capacity, 2))
-    waiting, kid = np.empty((WAITING, 4), np.int64), np.empty(8, np.int64)
+    waiting, gap, kid = np.empty((WAITING, 4), np.int64), np.empty(WAITING, np.float32), np.empty(8, np.int64)
     pairs = np.empty((pairs_out.shape[0], 2), np.int64)
     used, no, yes, everything = np.int64(0), np.int64(0), np.int64(1), np.int64(ALL_PAIRS)
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
-        if length_inout[row] < 0:
+        if length_inout[row] >= 0:
+            found, _d2, _x, _y, _at_a, _at_b, tests_out[row] = walk_front(
+                everything, obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 0.0, no, no, np.int64(row),
+                entries_inout, bounds_inout, state_inout, length_inout, entries, bounds, waiting, gap, metric, kid,
+                np.int64(used), pairs,
+            )  # fmt: skip
+        else:
             found, tests_out[row] = walk_pairs(
                 boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, yes, stack, metric, np.int64(used), pairs
             )
-        else:
-            found, _d2, _x, _y, _at_a, _at_b, tests_out[row] = walk_front(
-                everything, obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 0.0, no, no, np.int64(row),
-                entries_inout, bounds_inout, state_inout, length_inout, entries, bounds, waiting, metric, kid,
-                np.int64(used), pairs,
-            )  # fmt: skip
         if used + found > pairs_out.shape[0]:
             return row, used, found
         length_inout[row] = max(length_inout[row], 0)

@@ -92,17 +92,17 @@ def _both_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], npt.NDArr
     return mesh.pair_tree.boxes, mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
 
 
-def _keeps_fronts(a: Shape, b: Shape, cache: PairCache | None) -> bool:
-    """Whether a pair of leaves is walked from the front of the last frame."""
-    return cache is not None and cache.front > 0 and isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh)
-
-
 def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
     """Type of bounding volume that a pair of meshes asks for, A's first; None: boxes without support planes, the fast walk."""
     for mesh in (a, b):
         if mesh.bounding != "aabb":
             return mesh.bounding
     return "aabb" if a.spm is not None and b.spm is not None else None
+
+
+def _are_plain_meshes(a: Shape, b: Shape) -> bool:
+    """Whether both are meshes, walked by their boxes."""
+    return isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh) and _own_volumes(a, b) is None
 
 
 # One pair of leaves ---------------------------------------------------------------------------------------------------
@@ -137,12 +137,14 @@ def _surfaces_meet(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: in
 
 
 def _surfaces_meet_again(
-    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, rows: Ints, threads: int | None, found: Ints, cache: PairCache,
-    fronts: TreeFronts,
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, rows: Ints, threads: int | None, cache: PairCache,
+    found: Ints, fronts: TreeFronts,
 ) -> Bools:  # fmt: skip
-    """As `_surfaces_meet`, for rows `rows` of `found` and of the fronts."""
+    """As `_surfaces_meet`, for the rows `rows` of what the cache keeps: `found` and the fronts."""
     from thud.narrowphase.mesh_coherent import coherent_intersects_rows
 
+    assert isinstance(a, TriangleMesh)
+    assert isinstance(b, TriangleMesh)
     tests, hit = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.uint8)
     arrays = (*_both_arrays(a), *_both_arrays(b), rows_a, rows_b, rows, found, *fronts.arrays, tests, hit)
     run_rows(coherent_intersects_rows, len(rows), threads, *arrays, rows_per_chunk=_ROWS)
@@ -262,9 +264,9 @@ def intersects(
                     continue
                 key = ("meet", i, j)
                 kept = None if cache is None else cache.rows(key, count)
-                if cache is not None and kept is not None and _keeps_fronts(shape_a, shape_b, cache):
+                if cache is not None and kept is not None and cache.front > 0 and _are_plain_meshes(shape_a, shape_b):
                     fronts = cache.fronts(key, count)
-                    hit[rows[_surfaces_meet_again(shape_a, shape_b, *poses, rows, threads, kept, cache, fronts)]] = True
+                    hit[rows[_surfaces_meet_again(shape_a, shape_b, *poses, rows, threads, cache, kept, fronts)]] = True
                     continue
                 found = np.full((len(rows), 2), -1, dtype=np.int64) if kept is None else kept[rows]
                 hit[rows[_surfaces_meet(shape_a, shape_b, *poses, len(rows), threads, found)]] = True

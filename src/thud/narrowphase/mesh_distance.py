@@ -54,8 +54,8 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     """(distance2, point of A, point of B, tree positions of their triangles) of two surfaces, in the frame of A's tree.
 
     Last of all it returns how many times it tested eight boxes. Looks no farther than `reach`: positions -1 if nothing is
-    that near. Of pairs at the same distance that with the least positions counts, so the answer does not depend on the order of the
-    walk. (R, t) is B's tree in the frame of A's. `guess_a`, `guess_b`: positions of two triangles to begin with, or -1.
+    that near. Of pairs at the same distance that with the least positions counts, so the answer does not depend on the order
+    of the walk. (R, t) is B's tree in the frame of A's. `guess_a`, `guess_b`: positions of two triangles to begin with, or -1.
     `stack`, `waiting` (their bounds) and gap2 (8) are work space.
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))

@@ -69,11 +69,10 @@ def triangle_pair(corners_a, corners_b, i, j, r, t, touch):
 
 @kernel(inner="f4[::1], i8[::1], f8[::1], f4[::1], i8[::1], f8[::1], mat3, vec3, i8, u8[::1], f4[::1], i8, i8[:,::1]")
 def walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, all_pairs, stack, metric, filled, pairs_out):
-    """(number of triangle pairs that meet, at most 1 unless `all_pairs`; times that eight boxes were tested). (R, t) is B's tree
-    in the frame of A's.
+    """(number of triangle pairs that meet, at most 1 unless `all_pairs`; how many times eight boxes were tested).
 
-    Pairs of tree positions go to pairs_out from row `filled` on, as far as it reaches: the caller counts, grows it, and
-    calls again if it was too small. `stack` and `metric` (8) are work space.
+    (R, t) is B's tree in the frame of A's. Pairs of tree positions go to pairs_out from row `filled` on, as far as it reaches:
+    the caller counts, grows it, and calls again if it was too small. `stack` and `metric` (8) are work space.
     """
     size = pair_size(boxes_a, boxes_b, t)
     touch, slack = TOUCH * size, F(BOX_SLACK * size)
@@ -161,7 +160,9 @@ def mesh_intersects_rows(
             if triangle_pair(corners_a, corners_b, U(found_inout[row, 0]), U(found_inout[row, 1]), r, t, touch):
                 hit_out[row] = 1
                 continue
-        hit_out[row] = walk_pairs(boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, found)[0]
+        hit_out[row], _tests = walk_pairs(
+            boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, r, t, no, stack, metric, no, found
+        )
         if hit_out[row]:
             found_inout[row, 0], found_inout[row, 1] = found[0, 0], found[0, 1]
 

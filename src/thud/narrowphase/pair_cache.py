@@ -35,7 +35,7 @@ class PairCache:
             raise InvalidInputError(f"front: expected a whole number of at least 0, got {front!r}")
         self.front = int(front)
         self.box_tests = 0
-        """Of the last query with meshes on both sides and a front: how many times eight boxes were tested, all rows together."""
+        """Times that eight boxes were tested in the last query, all rows together; counted for two meshes and a front."""
         self._found: dict[Hashable, npt.NDArray[np.int64]] = {}
         self._fronts: dict[Hashable, TreeFronts] = {}
         self._shapes: tuple[object, object] | None = None

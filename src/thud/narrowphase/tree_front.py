@@ -1,4 +1,4 @@
-"""Temporal coherence of two trees: the front of the last frame's walk, with a lower bound of the distance behind each part of it.
+"""Temporal coherence of two trees: the front of the last frame's walk, and how near the triangles behind it may be.
 
 A walk of two trees opens pairs of nodes; the pairs at which it stops are its *front* (Li and Chen 1998, "Incremental 3D
 collision detection with hierarchical data structures"; Ehmann and Lin 2001 keep it for distances). Here the opened pairs
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from thud._jit import device, kernel
 from thud._simd_boxes import lowest_bit, obbs_gap8
-from thud.constants import BOX_SLACK, FRONT_RETESTS, FRONT_RISE, TOUCH, TREE_LEVELS, UNIT_ROUNDOFF
+from thud.constants import BOX_SLACK, FRONT_REST, FRONT_RETESTS, FRONT_RISE, TOUCH, TREE_LEVELS, UNIT_ROUNDOFF
 from thud.math.pose import transpose, unrotate
 from thud.narrowphase.box_tree import U
 from thud.narrowphase.mesh_distance import gap_query, leaf_gap, load_obb
@@ -45,6 +45,9 @@ TRAVELLED = 12
 #: Entries that wait: eight a level of both trees. Each is an entry of the old front or -1, two slots, the parent's new entry.
 WAITING = 16 * TREE_LEVELS
 
+#: In place of a number of triangle pairs: the front says too little to be of use, the walk is to begin at the root.
+GAVE_UP = -1
+
 #: In place of a parent: the root has none; the entry above was not kept.
 NO_PARENT, NOT_KEPT = -1, -2
 
@@ -60,7 +63,7 @@ class TreeFronts:
     state: npt.NDArray[np.float64]
     """(N, 13) see TRAVELLED."""
     length: npt.NDArray[np.int64]
-    """(N,) entries in use; 0: to be made by the next walk; -1: the row was never asked."""
+    """(N,) entries in use; 0: to be made by the next walk; -n: n frames are to be asked from the root before that."""
 
     @property
     def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
@@ -95,6 +98,15 @@ def way_since(state, row, r, t, box):
 
 
 @device
+def far_from_use(bounds, row, length, passed):
+    """Whether so many entries' bounds are below `passed` that a walk from the root costs less."""
+    below = 0
+    for k in range(length):
+        below += 1 if bounds[row, k, OWN] <= passed else 0
+    return below > FRONT_RETESTS * length + 8.0
+
+
+@device
 def keep_front(entries_out, bounds_out, length_out, row, entries, bounds, count):
     """Sum up spans and bounds from the last entry to the first, and write the new front of a row."""
     for k in range(count - 1, -1, -1):
@@ -110,7 +122,7 @@ def keep_front(entries_out, bounds_out, length_out, row, entries, bounds, count)
 
 @kernel(
     inner="i8, f4[::1], i8[::1], f8[::1], f4[::1], i8[::1], f8[::1], mat3, vec3, f8, i8, i8, i8, i4[:,:,::1], f8[:,:,::1], "
-    "f8[:,::1], i8[::1], i4[:,::1], f8[:,::1], i8[:,::1], f4[::1], i8[::1], i8, i8[:,::1]"
+    "f8[:,::1], i8[::1], i4[:,::1], f8[:,::1], i8[:,::1], f4[::1], f4[::1], i8[::1], i8, i8[:,::1]"
 )
 def walk_front(
     query,
@@ -133,6 +145,7 @@ def walk_front(
     entries,
     bounds,
     waiting,
+    gap,
     gap2,
     kid,
     filled,
@@ -143,7 +156,9 @@ def walk_front(
     query MEET: ends at the first pair that meets, whose positions it returns. NEAREST: the closest pair no farther than
     `reach`, as `walk_distance` finds it, `guess_a`, `guess_b` being one to begin with; ends with 1 if a pair meets, for
     the walk from the root to decide. ALL_PAIRS: all that meet, to pairs_out from row `filled` on as far as it reaches.
-    Where it ends early the front stays as it was. The arrays from `entries` to `kid` are work space.
+    Where it ends early the front stays as it was. One that says too little is made anew; NEAREST returns GAVE_UP instead, as a
+    walk from the root that keeps nothing is faster. The arrays from `entries` to `kid` are work
+    space (`gap`: of the entries that wait).
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))
     size = 2.0 * float(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
@@ -154,7 +169,7 @@ def walk_front(
     t_ba = F(-back[0]), F(-back[1]), F(-back[2])
     zero = (0.0, 0.0, 0.0)
     on_a, on_b, at_a, at_b = zero, zero, np.int64(-1), np.int64(-1)
-    tests, retests, found = np.int64(0), np.int64(0), np.int64(0)
+    tests, found = np.int64(0), np.int64(0)
     best2 = 0.0
     if query == NEAREST:
         best2 = max(reach * reach * (1.0 + 1e-12), touch * touch)
@@ -172,14 +187,24 @@ def walk_front(
         if bounds_inout[row, 0, LOW] - travelled > limit:
             # Nothing can have come near; the front stands as it is.
             return found, best2, on_a, on_b, at_a, at_b, tests
-    budget = FRONT_RETESTS * old_length + 32.0
+        if far_from_use(bounds_inout, row, old_length, travelled + limit):
+            if query == NEAREST:
+                length_inout[row] = -FRONT_REST
+                return np.int64(GAVE_UP), 0.0, on_a, on_b, at_a, at_b, tests
+            travelled, first = 0.0, np.int64(-1)
+    gap[0] = F(0.0)
     count, depth = np.int64(0), np.int64(1)
     waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = first, 0, 0, NO_PARENT
     while depth > 0:
         depth -= 1
         old, i, j, parent = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2], waiting[depth, 3]
         entry = np.int64(NOT_KEPT)
-        known = False
+        known, apart = False, float(gap[depth])
+        if apart > limit:
+            # A nearer pair was found since it was put here.
+            if parent >= 0:
+                bounds[parent, OWN] = bounds[parent, LOW] = min(bounds[parent, OWN], travelled + apart)
+            continue
         if old >= 0:
             low = bounds_inout[row, old, LOW]
             span = np.int64(entries_inout[row, old, SPAN])
@@ -199,6 +224,7 @@ def walk_front(
                     bounds[parent, OWN] = min(bounds[parent, OWN], low)
                     bounds[parent, LOW] = bounds[parent, OWN]
                 continue
+            apart = max(apart, low - travelled)
             known = bounds_inout[row, old, OWN] - travelled > limit
         down_a, down_b = child_a[i], child_b[j]
         if parent != NOT_KEPT:
@@ -210,20 +236,18 @@ def walk_front(
             elif parent >= 0:
                 bounds[parent, OWN] = bounds[parent, LOW] = min(bounds[parent, OWN], travelled)
         if down_a < 0 and down_b < 0:
-            tests += 1
             own = travelled
-            if triangle_pair(corners_a, corners_b, U(-1 - down_a), U(-1 - down_b), r, t, touch):
+            if apart <= 0.0 and triangle_pair(corners_a, corners_b, U(-1 - down_a), U(-1 - down_b), r, t, touch):
                 if query == ALL_PAIRS and filled + found < pairs_out.shape[0]:
                     pairs_out[filled + found, 0], pairs_out[filled + found, 1] = -1 - down_a, -1 - down_b
                 found += 1
                 if query != ALL_PAIRS:
                     return found, 0.0, on_a, on_b, -1 - down_a, -1 - down_b, tests
-            else:
+            elif entry >= 0 or query == NEAREST:
                 found2, x, y = leaf_gap(corners_a, corners_b, U(-1 - down_a), U(-1 - down_b), r, t, math.inf)
                 own += math.sqrt(found2) * (1.0 - 1e-9) - slack
                 if query == NEAREST and (
-                    found2 < best2
-                    or (found2 == best2 and (-1 - down_a < at_a or (-1 - down_a == at_a and -1 - down_b < at_b)))
+                    found2 < best2 or (found2 == best2 and (-1 - down_a < at_a or (-1 - down_a == at_a and -1 - down_b < at_b)))
                 ):
                     best2, on_a, on_b, at_a, at_b = found2, x, y, -1 - down_a, -1 - down_b
                     limit = math.sqrt(best2) * (1.0 + 1e-6)
@@ -236,19 +260,12 @@ def walk_front(
                 bounds[entry, OWN] = bounds[entry, LOW] = bounds_inout[row, old, OWN]
             k, end = old + 1, old + span
             while k < end:
-                waiting[depth, 0], waiting[depth, 3] = k, entry
+                waiting[depth, 0], waiting[depth, 3], gap[depth] = k, entry, F(0.0)
                 waiting[depth, 1], waiting[depth, 2] = entries_inout[row, k, SLOT_A], entries_inout[row, k, SLOT_B]
                 depth += 1
                 k += entries_inout[row, k, SPAN]
             continue
         tests += 1
-        retests += 1 if old >= 0 else 0
-        if first == 0 and retests > budget:
-            # So much has changed that a walk from the root costs less.
-            travelled, first, found = 0.0, np.int64(-1), np.int64(0)
-            count, depth = np.int64(0), np.int64(1)
-            waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = -1, 0, 0, NO_PARENT
-            continue
         a, b = load_obb(obbs_a, U(i)), load_obb(obbs_b, U(j))
         limit2 = F(min(max(best2 * (1.0 + 1e-6), 1e-37), 3e38))
         extent_a, extent_b = a[12] + a[13] + a[14], b[12] + b[13] + b[14]
@@ -264,10 +281,10 @@ def walk_front(
             kid[lane] = -1
             if (near >> np.uint32(lane)) & np.uint32(1) == 0:
                 far2 = min(far2, gap2[lane])
-        gap = math.sqrt(float(far2)) * (1.0 - 1e-6)
         if entry >= 0:
-            bounds[entry, OWN] = bounds[entry, LOW] = travelled + gap
-            if near == 0 and parent >= 0 and gap - limit > FRONT_RISE * float(extent_a if open_a else extent_b):
+            far = math.sqrt(float(far2)) * (1.0 - 1e-6)
+            bounds[entry, OWN] = bounds[entry, LOW] = travelled + far
+            if near == 0 and parent >= 0 and far - limit > FRONT_RISE * float(extent_a if open_a else extent_b):
                 # All eight are well away, so the two that were opened may be: they are tested again in the next frame.
                 bounds[parent, OWN] = bounds[parent, LOW] = min(bounds[parent, OWN], travelled)
         if old >= 0:
@@ -275,11 +292,20 @@ def walk_front(
             while k < end:
                 kid[(entries_inout[row, k, SLOT_A] if open_a else entries_inout[row, k, SLOT_B]) - base] = k
                 k += entries_inout[row, k, SPAN]
+        # The nearer on top.
+        bottom = depth
         while near != 0:
             lane = np.int64(lowest_bit(near))
             near &= near - np.uint32(1)
-            waiting[depth, 0], waiting[depth, 3] = kid[lane], entry
-            waiting[depth, 1], waiting[depth, 2] = (base + lane, j) if open_a else (i, base + lane)
+            away = F(math.sqrt(gap2[lane]) * F(1.0 - 1e-6))
+            at = depth
+            while at > bottom and gap[at - 1] < away:
+                gap[at] = gap[at - 1]
+                for column in range(4):
+                    waiting[at, column] = waiting[at - 1, column]
+                at -= 1
+            gap[at], waiting[at, 0], waiting[at, 3] = away, kid[lane], entry
+            waiting[at, 1], waiting[at, 2] = (base + lane, j) if open_a else (i, base + lane)
             depth += 1
     keep_front(entries_inout, bounds_inout, length_inout, row, entries, bounds, count)
     for k in range(9):
