@@ -234,8 +234,8 @@ def obbs_gap8(typing: Any, nodes: Any, base: Any, query: Any, best2: Any, gap2_o
 def emit_overlaps8(typing: Any, bounds: Any, at: Any, count: Any, query: Any, order: Any, i: Any, out: Any, place: Any) -> Any:
     """Write the pairs of object i with those of 8 boxes, columns at .. at + 7 of `bounds`, that its own box `query` overlaps.
 
-    Touching counts; only the first `count` of them are looked at. Returns how many. There are no branches: that is what makes it
-    fast, as hits cannot be predicted.
+    Touching counts; only the first `count` of them are looked at. Returns how many. There are no branches: that makes it fast,
+    as hits cannot be predicted.
 
     `bounds` is (6, P) float64, rows lower x, y, z, upper x, y, z; `query` the same six numbers of the one box; order[k] the
     object of column k, int32. A pair is a number, the smaller index in the upper half; it is written to out[place:], which must

@@ -246,6 +246,9 @@ BSP_THIN = 1e-13
 #: Most triangles of a mesh with a BSP tree (a count): cuts may square their number, and a convex mesh its depth.
 BSP_TRIANGLES = 5000
 
+#: A body's box is wider by this times its coordinates: a few times TOUCH, so that whatever counts as touching overlaps.
+BODY_BOX = 4.0 * TOUCH
+
 #: A cell of the broad phase's grid is this times the largest object, and cells are numbered up to BROAD_CELLS either way: a
 #: place over the cell's edge is then right to 2^-26, so that objects that overlap never lie two cells apart. Dimensionless.
 BROAD_CELL = 1.0 + 1e-6

@@ -31,6 +31,14 @@ class UnsupportedQueryError(ThudError, TypeError):
     """This combination of shapes, query and method does not exist; the message names what does."""
 
 
+class StaleHandleError(ThudError, KeyError):
+    """A handle whose body is no longer in the world, or that the world never gave out."""
+
+    def __str__(self) -> str:
+        # A KeyError would show the message in quotes.
+        return str(self.args[0]) if self.args else ""
+
+
 class MissingExtraError(ThudError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 

@@ -132,3 +132,79 @@ class TrianglePairs:
     """(M,) row of A's faces."""
     triangle_b: Ints
     """(M,) row of B's faces."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldContacts:
+    """Contact points of a world's bodies, M in all, sorted by their rows; A is the body of the lower row."""
+
+    handle_a: Ints
+    """(M,)"""
+    handle_b: Ints
+    """(M,)"""
+    point: Floats
+    """(M, 3) midway: A's surface lies at point + depth/2 * normal, B's at point - depth/2 * normal."""
+    normal: Floats
+    """(M, 3) unit vector from A to B."""
+    depth: Floats
+    """(M,) metres, positive in penetration, negative within `margin` of contact."""
+    feature: Ints
+    """(M,) id of the features in contact, stable while they stay the same."""
+    patch: Ints
+    """(M,) number of the contact patch within its pair."""
+    status: Bytes
+    """(M,) `Status` of the pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldDistances:
+    """Distances of a world's bodies, M pairs, the closest first."""
+
+    handle_a: Ints
+    """(M,)"""
+    handle_b: Ints
+    """(M,)"""
+    distance: Floats
+    """(M,) metres; signed queries: negative in penetration, else 0."""
+    point_a: Floats
+    """(M, 3) on A's surface."""
+    point_b: Floats
+    """(M, 3) on B's surface."""
+    normal: Floats
+    """(M, 3) unit vector from A to B; 0 for an unsigned overlap."""
+    status: Bytes
+    """(M,) `Status`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldImpacts:
+    """First contacts of pairs of a world's bodies within a step, M in all, the earliest first."""
+
+    handle_a: Ints
+    """(M,)"""
+    handle_b: Ints
+    """(M,)"""
+    time: Floats
+    """(M,) fraction of the step in [0, 1], never later than the true one."""
+    point: Floats
+    """(M, 3) where they touch at that time."""
+    normal: Floats
+    """(M, 3) unit vector from A to B."""
+    status: Bytes
+    """(M,) `CastStatus`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRayHits:
+    """First hits of N rays on a world's bodies."""
+
+    handle: Ints
+    """(N,) the body; -1 for a miss."""
+    distance: Floats
+    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside."""
+    point: Floats
+    """(N, 3) the hit; 0 for a miss."""
+    normal: Floats
+    """(N, 3) outward unit normal at the hit; 0 for a miss or an origin inside."""
+    triangle: Ints
+    """(N,) triangle of a mesh, face of a hull or part of a compound; -1 where there is none."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud.broadphase.boxes import ALL, Boxes
+from thud.broadphase.boxes import ALL, FARTHEST, Boxes
 
 NO_RULES = np.empty((0, 3), np.uint64)
 
 
 def boxes_of(centers: np.ndarray, halves: np.ndarray, rules: np.ndarray = NO_RULES) -> Boxes:
-    return Boxes(np.ascontiguousarray(np.concatenate([centers - halves, centers + halves], axis=1)), rules)
+    bounds = np.concatenate([centers - halves, centers + halves], axis=1)
+    return Boxes(np.clip(bounds, -FARTHEST, FARTHEST), rules)
 
 
 def random_rules(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -51,7 +52,7 @@ def scene(name: str, count: int, seed: int) -> Boxes:
     elif name == "long":
         halves[np.arange(count), rng.integers(0, 3, count)] *= 20.0
     found = boxes_of(centers, halves, random_rules(rng, count) if name == "rules" else NO_RULES)
-    if name == "absent":
+    if name in ("absent", "infinite"):
         found.bounds[rng.random(count) < 0.3] = [np.inf] * 3 + [-np.inf] * 3
     return found
 

@@ -16,13 +16,16 @@ Ints = npt.NDArray[np.int64]
 LAYER, MASK, STATIC = 0, 1, 2
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
+#: Where an unbounded box ends: at the largest number, so that it does not reach what is not there, at infinity.
+FARTHEST = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
     """N boxes in world coordinates. A row that is not there has lower +inf and upper -inf, and meets nothing."""
 
     bounds: Floats
-    """(N, 6) lower x, y, z, upper x, y, z, metres; closed, so that touching counts. Infinite ones are allowed."""
+    """(N, 6) lower x, y, z, upper x, y, z, metres; closed, so that touching counts. Unbounded ones end at +-FARTHEST."""
     rules: npt.NDArray[np.uint64]
     """(N, 3) layer bit, mask, static; (0, 3): everybody meets everybody."""
 
@@ -51,7 +54,7 @@ def as_boxes(
     if len(wrong):
         row = int(wrong[0])
         raise InvalidInputError(f"lower, upper, row {row}: expected lower <= upper and no NaN, got {low[row]} and {high[row]}")
-    bounds = np.ascontiguousarray(np.concatenate([low, high], axis=1))
+    bounds = np.clip(np.concatenate([low, high], axis=1), -FARTHEST, FARTHEST)
     return Boxes(bounds, as_rules(len(bounds), static, layer, mask))
 
 

@@ -74,7 +74,7 @@ def fatten(start, stop, bounds, before, life, least, most, fat_out):
         for c in range(3):
             longest = max(longest, bounds[i, c + 3] - bounds[i, c])
         # Infinite boxes and those that are not there stay as they are.
-        fat = min(max(life * moved, least * longest), most * longest) if 0.0 <= longest < np.inf and moved < np.inf else 0.0
+        fat = min(max(life * moved, least * longest), most * longest) if 0.0 <= longest < 1e300 and moved < 1e300 else 0.0
         fast += np.int64(SHORT_LIFE * moved > fat)
         for c in range(3):
             fat_out[i, c], fat_out[i, c + 3] = bounds[i, c] - fat, bounds[i, c + 3] + fat

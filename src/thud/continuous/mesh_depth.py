@@ -185,11 +185,11 @@ class _Search:
 
     def hulls_apart(self) -> Floats:
         """A translation that parts the two hulls."""
-        pair = _cover(self.a), _cover(self.b)
+        pair = cover(self.a), cover(self.b)
         found = dispatch.distance(pack(pair), _PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
         if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
             return -found.distance[0] * found.normal[0]
-        return np.array([0.0, 0.0, 1e-6 * (_cover(self.a).bounding_sphere()[1] + _cover(self.b).bounding_sphere()[1])])
+        return np.array([0.0, 0.0, 1e-6 * (cover(self.a).bounding_sphere()[1] + cover(self.b).bounding_sphere()[1])])
 
     def far_along(self, direction: Floats) -> Floats:
         """A translation along the direction that parts balls about the two."""
@@ -209,7 +209,7 @@ class _Search:
         return (depth if is_a else -depth) * normal
 
 
-def _cover(shape: Shape) -> Shape:
+def cover(shape: Shape) -> Shape:
     """A convex shape that holds the shape: its hull where there is one."""
     if isinstance(shape, TriangleMesh):
         try:

@@ -65,6 +65,11 @@ class Packed(NamedTuple):
 @lru_cache(maxsize=256)
 def pack(shapes: tuple[Shape, ...]) -> Packed:
     """Flat arrays of the shapes, in order. Cached by identity: shapes are frozen."""
+    return pack_now(shapes)
+
+
+def pack_now(shapes: tuple[Shape, ...]) -> Packed:
+    """The same, not cached: for those who keep the arrays themselves."""
     shape_ints = np.zeros((len(shapes), 4), dtype=np.int64)
     parts: list[Part] = []
     boxes, nodes = [np.empty((0, 6))], [np.empty((0, 2), dtype=np.int64)]
@@ -93,6 +98,32 @@ def pack(shapes: tuple[Shape, ...]) -> Packed:
         if part.hull is not None:
             part_ints[row, VERTEX_START : EDGE_COUNT + 1] = hulls.add(part.hull)
     return Packed(shape_ints, part_ints, part_reals, part_poses, *hulls.arrays(), np.concatenate(boxes), np.concatenate(nodes))
+
+
+def joined(a: Packed, b: Packed) -> Packed:
+    """The shapes of both, b's after a's."""
+    shape_ints, part_ints = b.shape_ints.copy(), b.part_ints.copy()
+    shape_ints[:, PART_START] += len(a.part_ints)
+    shape_ints[:, NODE_START] += len(a.node_ints)
+    part_ints[:, VERTEX_START] += a.vertices.shape[1]
+    part_ints[:, LINK_START] += np.where(part_ints[:, LINK_START] >= 0, len(a.link_starts), 0)
+    part_ints[:, FACE_START] += len(a.planes)
+    part_ints[:, EDGE_START] += len(a.edges)
+    return Packed(
+        np.concatenate([a.shape_ints, shape_ints]),
+        np.concatenate([a.part_ints, part_ints]),
+        np.concatenate([a.part_reals, b.part_reals]),
+        np.concatenate([a.part_poses, b.part_poses]),
+        aligned(np.concatenate([a.vertices, b.vertices], axis=1)),
+        np.concatenate([a.link_starts, b.link_starts + len(a.links)]),
+        np.concatenate([a.links, b.links]),
+        np.concatenate([a.planes, b.planes]),
+        np.concatenate([a.loop_starts, b.loop_starts[1:] + len(a.loops)]),
+        np.concatenate([a.loops, b.loops]),
+        np.concatenate([a.edges, b.edges]),
+        np.concatenate([a.node_boxes, b.node_boxes]),
+        np.concatenate([a.node_ints, b.node_ints]),
+    )
 
 
 def as_packed(shapes: Sequence[Shape], name: str) -> Packed:

@@ -1,0 +1,1 @@
+"""Many bodies: `World`, its broad, mid and narrow phases, handles and caches."""

@@ -1,0 +1,116 @@
+"""The table of bodies: rows that are reused, and handles that know whether their row still is what it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.errors import InvalidInputError, StaleHandleError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: A handle is generation * 2^32 + row.
+_ROW_BITS = 32
+_ABSENT = np.array([np.inf] * 3 + [-np.inf] * 3)
+
+
+class Bodies:
+    """Rows of arrays, grown by doubling. Row k is alive or free; `used` rows have ever been in use."""
+
+    def __init__(self) -> None:
+        self.used = 0
+        self.free: list[int] = []
+        self.names: dict[int, str] = {}
+        self._allocate(64)
+
+    def _allocate(self, capacity: int) -> None:
+        """Arrays of this many rows, the old ones copied."""
+        fresh: dict[str, npt.NDArray[Any]] = {
+            "poses": np.zeros((capacity, 12)),
+            "bounds": np.tile(_ABSENT, (capacity, 1)),
+            "velocity": np.zeros((capacity, 3)),
+            "angular_velocity": np.zeros((capacity, 3)),
+            "mass": np.full(capacity, np.nan),
+            "shape": np.full(capacity, -1, dtype=np.int64),
+            "rules": np.zeros((capacity, 3), dtype=np.uint64),
+            "generation": np.zeros(capacity, dtype=np.int64),
+            "alive": np.zeros(capacity, dtype=bool),
+            "bullet": np.zeros(capacity, dtype=bool),
+            "moved": np.zeros(capacity, dtype=bool),
+        }
+        for name, array in fresh.items():
+            if self.used:
+                array[: self.used] = getattr(self, name)[: self.used]
+            setattr(self, name, array)
+
+    poses: Floats
+    """(C, 12)"""
+    bounds: Floats
+    """(C, 6) world boxes; rows marked in `moved` are out of date, free ones absent (`broadphase.Boxes`)."""
+    velocity: Floats
+    """(C, 3) m/s, world frame."""
+    angular_velocity: Floats
+    """(C, 3) rad/s, world frame, about the origin of the body's frame."""
+    mass: Floats
+    """(C,) kg; NaN where none was given."""
+    shape: Ints
+    """(C,) index into the shape set."""
+    rules: npt.NDArray[np.uint64]
+    """(C, 3) layer bit, mask, static (`broadphase.Boxes`)."""
+    generation: Ints
+    """(C,) how many bodies this row has held."""
+    alive: npt.NDArray[np.bool_]
+    bullet: npt.NDArray[np.bool_]
+    """(C,) fast movers, whose impacts are found by ray casts."""
+    moved: npt.NDArray[np.bool_]
+    """(C,) pose or shape changed since the box was made."""
+
+    def take_row(self) -> int:
+        """A free row, alive from now on, of a new generation."""
+        if self.free:
+            row = self.free.pop()
+        else:
+            if self.used == len(self.alive):
+                self._allocate(2 * self.used)
+            row = self.used
+            self.used += 1
+        self.alive[row] = self.moved[row] = True
+        self.generation[row] += 1
+        return row
+
+    def release_row(self, row: int) -> None:
+        """The row is free; handles to it are stale."""
+        self.alive[row] = self.moved[row] = False
+        self.bounds[row] = _ABSENT
+        self.names.pop(row, None)
+        self.free.append(row)
+
+    def handles(self, rows: Ints) -> Ints:
+        """Handles of rows that are alive."""
+        return (self.generation[rows] << _ROW_BITS) | rows
+
+    def rows(self, handles: npt.ArrayLike, name: str = "handles") -> Ints:
+        """The gate of every handle argument: rows of one or N handles."""
+        given = np.atleast_1d(np.asarray(handles))
+        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+            raise InvalidInputError(f"{name}: expected a handle or (N,) handles, got {given.dtype} of shape {given.shape}")
+        given = given.astype(np.int64)
+        rows = given & (2**_ROW_BITS - 1)
+        wrong = (given < 0) | (rows >= self.used)
+        good = np.where(wrong, 0, rows)
+        if self.used:
+            wrong |= ~self.alive[good] | (self.generation[good] != given >> _ROW_BITS)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            row = int(rows[at])
+            was = 0 <= row < self.used and 0 < int(given[at]) >> _ROW_BITS <= int(self.generation[row])
+            why = "its body was removed from this world" if was else "this world never gave it out"
+            raise StaleHandleError(f"{name}: row {at} is handle {int(given[at])}: {why}; use what World.add returned")
+        return rows
+
+    def living(self) -> Ints:
+        """Rows that are alive, in order."""
+        return np.flatnonzero(self.alive[: self.used])

@@ -1,0 +1,103 @@
+"""Axis-aligned boxes of bodies, in world coordinates; also of what they sweep over a step ([Yang] 2.7.3)."""
+
+from __future__ import annotations
+
+import math
+
+from thud._jit import device, kernel
+from thud.broadphase.boxes import FARTHEST
+from thud.constants import BODY_BOX
+from thud.math.pose import compose_rotation, load_rotation, load_translation, transform
+from thud.math.vec3 import dot, load3, norm
+from thud.narrowphase.support import load_part, support
+from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, PART_COUNT, PART_START, RADIUS
+from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
+
+
+@device
+def half_space_side(reals, p, r, t, axis):
+    """(lower, upper) of a half-space along an axis: bounded on one side only where the plane is orthogonal to it."""
+    n = r[3 * axis] * reals[p, P0] + r[3 * axis + 1] * reals[p, P1] + r[3 * axis + 2] * reals[p, P2]
+    if n == 1.0:
+        return -FARTHEST, reals[p, P3] + t[axis]
+    if n == -1.0:
+        return -reals[p, P3] + t[axis], FARTHEST
+    return -FARTHEST, FARTHEST
+
+
+@device
+def part_side(packed, p, r, t, axis):
+    """(lower, upper) of part p under (R, t) along an axis of the world."""
+    reals = packed.part_reals
+    # The axis as the part sees it.
+    d = (r[3 * axis], r[3 * axis + 1], r[3 * axis + 2])
+    kind, radius = packed.part_ints[p, KIND], reals[p, RADIUS]
+    if kind == HALF_SPACE:
+        return half_space_side(reals, p, r, t, axis)
+    if kind == SPHERE:
+        half = radius
+    elif kind == BOX:
+        half = abs(d[0]) * reals[p, P0] + abs(d[1]) * reals[p, P1] + abs(d[2]) * reals[p, P2] + radius
+    elif kind == CAPSULE:
+        half = abs(d[2]) * reals[p, P1] + radius
+    else:
+        part = load_part(packed.part_ints, reals, p)
+        low = dot(d, support(packed.vertices, packed.link_starts, packed.links, part, (-d[0], -d[1], -d[2])))
+        high = dot(d, support(packed.vertices, packed.link_starts, packed.links, part, d))
+        return t[axis] + low - radius, t[axis] + high + radius
+    return t[axis] - half, t[axis] + half
+
+
+@kernel("i8, i8, packed, i8[::1], i8[::1], f8[:,::1], i8[::1], f8[:,::1]")
+def body_boxes(start, stop, packed, shape_rows, shape, poses, rows, bounds_out):
+    """Boxes of the bodies in `rows`, wider by BODY_BOX of what their coordinates reach to, so that what touches overlaps."""
+    for k in range(start, stop):
+        i = rows[k]
+        body_r, body_t = load_rotation(poses, i), load_translation(poses, i)
+        s = shape_rows[shape[i]]
+        first, count = packed.shape_ints[s, PART_START], packed.shape_ints[s, PART_COUNT]
+        for axis in range(3):
+            bounds_out[i, axis], bounds_out[i, axis + 3] = math.inf, -math.inf
+        for p in range(first, first + count):
+            r = compose_rotation(body_r, load_rotation(packed.part_poses, p))
+            t = transform(body_r, body_t, load_translation(packed.part_poses, p))
+            for axis in range(3):
+                low, high = part_side(packed, p, r, t, axis)
+                bounds_out[i, axis] = min(bounds_out[i, axis], low)
+                bounds_out[i, axis + 3] = max(bounds_out[i, axis + 3], high)
+        for axis in range(3):
+            low, high = bounds_out[i, axis], bounds_out[i, axis + 3]
+            if low > -FARTHEST and high < FARTHEST:
+                blur = BODY_BOX * (abs(low) + abs(high))
+                bounds_out[i, axis], bounds_out[i, axis + 3] = low - blur, high + blur
+
+
+@kernel("i8, i8, packed, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[:,::1], i8[::1], f8[:,::1]")
+def swept_boxes(start, stop, packed, shape_rows, shape, poses, velocity, angular, dt, bounds, rows, swept_out):
+    """Boxes of all that the bodies in `rows` sweep in a time dt, made from their boxes at its start.
+
+    One that turns by an angle w moves no point farther than w times the point's distance from the origin of the body's frame,
+    about which it turns.
+    """
+    for k in range(start, stop):
+        i = rows[k]
+        turn = dt * norm(load3(angular, i, 0))
+        more = 0.0
+        if turn > 0.0:
+            reach = 0.0
+            s = shape_rows[shape[i]]
+            for p in range(
+                packed.shape_ints[s, PART_START], packed.shape_ints[s, PART_START] + packed.shape_ints[s, PART_COUNT]
+            ):
+                center = transform(
+                    load_rotation(packed.part_poses, p),
+                    load_translation(packed.part_poses, p),
+                    load3(packed.part_reals, p, CENTER),
+                )
+                reach = max(reach, norm(center) + packed.part_reals[p, BOUND])
+            # No chord is longer than the diameter of the ball.
+            more = min(turn, 2.0) * reach
+        for axis in range(3):
+            step = dt * velocity[i, axis]
+            swept_out[i, axis] = max(bounds[i, axis] + min(step, 0.0) - more, -FARTHEST)
+            swept_out[i, axis + 3] = min(bounds[i, axis + 3] + max(step, 0.0) + more, FARTHEST)

@@ -1,0 +1,210 @@
+"""From pairs of bodies whose boxes overlap to those that meet, and how: the mid and the narrow phase.
+
+Convex pairs are one batch over the packed shapes. Pairs with a mesh are told apart by their covers first (the mid phase); what
+is left goes to the mesh queries in batches of the same two shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._threads import run_rows
+from thud.continuous import mesh_contacts
+from thud.continuous import mesh_dispatch as mesh_casts
+from thud.continuous.convex_cast import cast_rows
+from thud.continuous.mesh_depth import signed_distance
+from thud.narrowphase import dispatch, mesh_dispatch
+from thud.results import CastStatus, Contacts, Distances, Impacts, Status
+from thud.shapes.packed import Packed
+from thud.shapes.shape import Shape
+from thud.world.pair_axes import PairAxes, axis_parts_rows
+from thud.world.shape_set import ShapeSet
+from thud.world.stats import WorldStats
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The bodies as the narrow phase sees them."""
+
+    shapes: ShapeSet
+    packed: Packed
+    shape_rows: Ints
+    """(S,) row of each shape index in `packed`."""
+    shape: Ints
+    """(N,) shape index of each body."""
+    poses: Floats
+    """(N, 12)"""
+    threads: int | None
+    stats: WorldStats
+
+    def with_mesh(self, pairs: Ints) -> Bools:
+        """(M,) pairs in which a mesh takes part."""
+        mesh = self.shapes.is_mesh[self.shape]
+        return mesh[pairs[:, 0]] | mesh[pairs[:, 1]]
+
+    def table(self, pairs: Ints) -> tuple[Packed, Ints, Floats, Floats, bool, int]:
+        """What `dispatch` takes: packed shapes, pairs of their rows, poses of both sides."""
+        rows = self.shape_rows[self.shape[pairs]]
+        return self.packed, rows, self.poses[pairs[:, 0]], self.poses[pairs[:, 1]], False, len(pairs)
+
+    def groups(self, pairs: Ints) -> Iterator[tuple[Shape, Shape, Ints, Floats, Floats]]:
+        """Pairs of the same two shapes together: (a, b, rows of `pairs`, poses of a, poses of b)."""
+        kinds = self.shape[pairs]
+        keys = kinds[:, 0] * (len(self.shapes.shapes) + 1) + kinds[:, 1]
+        order = np.argsort(keys, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1) if len(order) else []:
+            a, b = (self.shapes.shape(int(k)) for k in kinds[rows[0]])
+            yield a, b, rows, self.poses[pairs[rows, 0]], self.poses[pairs[rows, 1]]
+
+
+def covers_meet(scene: Scene, pairs: Ints, axes: PairAxes | None) -> Bools:
+    """(M,) whether the covers of each pair meet: for convex pairs the answer itself, for meshes the mid phase."""
+    if axes is None or len(pairs) == 0:
+        return dispatch.intersects(*scene.table(pairs), threads=scene.threads) if len(pairs) else np.empty(0, np.bool_)
+    known = axes.recall(pairs)
+    apart = np.empty(len(pairs), np.uint8)
+    arguments = (scene.packed, scene.shape_rows, scene.shape, scene.poses, pairs, known, apart)
+    run_rows(axis_parts_rows, len(pairs), scene.threads, *arguments)
+    scene.stats.kept_axes += int(apart.sum())
+    hit = apart == 0
+    ask = np.flatnonzero(hit)
+    if len(ask):
+        hit[ask] = dispatch.intersects(*scene.table(pairs[ask]), threads=scene.threads)
+        # Those newly found apart get an axis, for the next frame.
+        fresh = ask[~hit[ask]]
+        known[ask] = 0.0
+        if len(fresh):
+            known[fresh] = dispatch.distance(*scene.table(pairs[fresh]), threads=scene.threads).normal
+    axes.keep(pairs, known)
+    return hit
+
+
+def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, midphase: str) -> Bools:
+    """(M,) whether each pair meets; what is undecided counts as meeting."""
+    mesh = scene.with_mesh(pairs)
+    stats = scene.stats
+    if midphase == "none" and mesh.any():
+        hit = np.ones(len(pairs), np.bool_)
+        with stats.phase("narrow"):
+            hit[~mesh] = covers_meet(scene, pairs[~mesh], axes)
+    else:
+        with stats.phase("mid" if mesh.any() else "narrow"):
+            hit = covers_meet(scene, pairs, axes)
+        stats.mid_tested += int(mesh.sum())
+        stats.mid_rejected += int((mesh & ~hit).sum())
+    ask = np.flatnonzero(mesh & hit)
+    stats.narrow_tested += int((~mesh).sum()) + len(ask)
+    with stats.phase("narrow"):
+        for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
+            hit[ask[rows]] = mesh_dispatch.intersects(a, b, poses_a, poses_b, len(rows), scene.threads)
+    stats.hits = int(hit.sum())
+    return hit
+
+
+def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Contacts:
+    """Contacts of pairs that are known to meet, or are to be looked at anyway; `row` is that of `pairs`."""
+    mesh = scene.with_mesh(pairs)
+    found: list[Contacts] = []
+    status = np.full(len(pairs), Status.SEPARATED, np.uint8)
+    convex = np.flatnonzero(~mesh)
+    options = {"margin": margin, "max_points": max_points, "threads": scene.threads}
+    if len(convex):
+        part = dispatch.contacts(*scene.table(pairs[convex]), **options)  # type: ignore[arg-type]
+        status[convex] = part.status
+        found.append(_renumbered(part, convex))
+    ask = np.flatnonzero(mesh)
+    for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
+        part = mesh_contacts.contacts(a, b, poses_a, poses_b, len(rows), **options)  # type: ignore[arg-type]
+        status[ask[rows]] = part.status
+        found.append(_renumbered(part, ask[rows]))
+    return _joined_contacts(found, status)
+
+
+def _renumbered(part: Contacts, rows: Ints) -> Contacts:
+    """Rows of a batch to rows of all pairs."""
+    return Contacts(rows[part.row], part.point, part.normal, part.depth, part.feature, part.patch, part.status)
+
+
+def _joined_contacts(found: list[Contacts], status: npt.NDArray[np.uint8]) -> Contacts:
+    """All contacts by row; within a row in the order they came."""
+    none = Contacts(
+        np.empty(0, np.int64),
+        np.empty((0, 3)),
+        np.empty((0, 3)),
+        np.empty(0),
+        np.empty(0, np.int64),
+        np.empty(0, np.int64),
+        status,
+    )
+    found = [none, *found]
+    order = np.argsort(np.concatenate([part.row for part in found]), kind="stable")
+    whole = {
+        field.name: np.concatenate([getattr(part, field.name) for part in found])[order]
+        for field in fields(Contacts)
+        if field.name != "status"
+    }
+    return Contacts(**whole, status=status)
+
+
+def distances(scene: Scene, pairs: Ints, reach: float, signed: bool) -> Distances:
+    """Distances of all pairs; beyond `reach` inf."""
+    out = dispatch.empty_distances(len(pairs))
+    mesh = scene.with_mesh(pairs)
+
+    def put(rows: Ints, part: Distances) -> None:
+        for name in ("distance", "point_a", "point_b", "normal", "status"):
+            getattr(out, name)[rows] = getattr(part, name)
+
+    convex = np.flatnonzero(~mesh)
+    if len(convex):
+        put(convex, dispatch.distance(*scene.table(pairs[convex]), signed=signed, max_distance=reach, threads=scene.threads))
+    ask = np.flatnonzero(mesh)
+    if len(ask):
+        # The mid phase: covers that are farther apart hold meshes that are.
+        near = dispatch.distance(*scene.table(pairs[ask]), max_distance=reach, threads=scene.threads)
+        put(ask, near)
+        scene.stats.mid_tested += len(ask)
+        ask = ask[np.isfinite(near.distance)]
+        scene.stats.mid_rejected += int(mesh.sum()) - len(ask)
+    for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
+        query = signed_distance if signed else mesh_dispatch.distance
+        put(ask[rows], query(a, b, poses_a, poses_b, len(rows), reach=reach, threads=scene.threads))
+    scene.stats.narrow_tested += len(convex) + len(ask)
+    return out
+
+
+def impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
+    """First contacts of all pairs; motion (N, 6): displacement and rotation vector of each body over the step."""
+    count = len(pairs)
+    out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
+    mesh = scene.with_mesh(pairs)
+    move = motion[:, :3]
+    convex = np.flatnonzero(~mesh)
+    if len(convex):
+        chosen = pairs[convex]
+        packed, rows, poses_a, poses_b, _, number = scene.table(chosen)
+        part = Impacts(np.empty(number), np.empty((number, 3)), np.empty((number, 3)), np.empty(number, np.uint8))
+        fields_out = (part.time, part.point, part.normal, part.status)
+        moves = (move[chosen[:, 0]], move[chosen[:, 1]])
+        run_rows(cast_rows, number, scene.threads, packed, rows, poses_a, poses_b, 0, *moves, *fields_out)
+        _put_impacts(out, convex, part)
+    ask = np.flatnonzero(mesh)
+    for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
+        chosen = pairs[ask[rows]]
+        part = mesh_casts.cast(a, b, poses_a, poses_b, move[chosen[:, 0]], move[chosen[:, 1]], len(rows), scene.threads)
+        _put_impacts(out, ask[rows], part)
+    scene.stats.narrow_tested += count
+    return out
+
+
+def _put_impacts(out: Impacts, rows: Ints, part: Impacts) -> None:
+    for name in ("time", "point", "normal", "status"):
+        getattr(out, name)[rows] = getattr(part, name)

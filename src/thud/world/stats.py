@@ -1,0 +1,39 @@
+"""What the last query of a world cost, phase by phase."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class WorldStats:
+    """Counts and seconds of the last query, by phase. `seconds` has "boxes", "broad", "mid", "narrow", as far as they ran."""
+
+    query: str = ""
+    bodies: int = 0
+    boxes_updated: int = 0
+    """Bodies whose box was made anew."""
+    broad_pairs: int = 0
+    """Pairs whose boxes overlap and that the rules allow."""
+    mid_tested: int = 0
+    mid_rejected: int = 0
+    """Pairs told apart by their covers."""
+    narrow_tested: int = 0
+    """Pairs that came to the narrow phase."""
+    kept_axes: int = 0
+    """Pairs told apart by the last frame's axis."""
+    hits: int = 0
+    """Pairs that meet, or are within reach."""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a phase."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin

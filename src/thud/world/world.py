@@ -1,0 +1,375 @@
+"""`World`: what a simulation or a planner holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._threads import run_rows
+from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes
+from thud.broadphase.choose import broad_phase
+from thud.constants import MANIFOLD_POINTS
+from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.gates import as_points, as_poses, as_positive
+from thud.pose import PoseLike, quaternion_from_rotation
+from thud.results import WorldContacts, WorldDistances, WorldImpacts
+from thud.shapes.shape import Shape
+from thud.world import narrow
+from thud.world.bodies import Bodies
+from thud.world.body_boxes import body_boxes, swept_boxes
+from thud.world.pair_axes import PairAxes
+from thud.world.shape_set import ShapeSet
+from thud.world.stats import WorldStats
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Filter = Callable[[Ints, Ints], npt.ArrayLike]
+
+MIDPHASES = ("auto", "none", "hull", "spm", "image")
+
+#: Most pairs that `distances` looks at with no limit of distance.
+_ALL_PAIRS = 2_000_000
+
+
+class World:
+    """Thousands of shapes that move.
+
+    Parameters
+    ----------
+    broadphase : "auto", "brute", "sap", "grid", "tree", "octree" or "bsp": the same pairs at different speeds
+    midphase : for pairs with meshes: "hull" (their convex hulls by GJK) or "none"; "auto" takes "hull"
+    filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to go on with
+    caches : keep axes and candidates from frame to frame; the answers are the same without
+    threads : how many to use; default all cores
+
+    A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
+    `StaleHandleError`. Static bodies never meet static bodies.
+    """
+
+    def __init__(
+        self,
+        broadphase: str = "auto",
+        midphase: str = "auto",
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        caches: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        if midphase not in MIDPHASES:
+            raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
+        if midphase in ("spm", "image"):
+            raise UnsupportedQueryError(f"midphase {midphase!r} is not there yet; expected 'auto', 'hull' or 'none'")
+        self.broadphase, self.midphase, self.threads = broadphase, midphase, threads
+        self.filter = filter
+        self.caches = caches
+        self.stats = WorldStats()
+        self._bodies, self._shapes = Bodies(), ShapeSet()
+        self._phase, self._near_phase, self._swept_phase = (broad_phase(broadphase) for _ in range(3))
+        self._axes = PairAxes() if caches else None
+        self._rules: npt.NDArray[np.uint64] | None = None
+
+    def __len__(self) -> int:
+        return self._bodies.used - len(self._bodies.free)
+
+    def __repr__(self) -> str:
+        return f"World({len(self)} bodies, broadphase={self.broadphase!r}, midphase={self.midphase!r})"
+
+    # Bodies
+
+    def add(
+        self,
+        shape: Shape,
+        pose: PoseLike = None,
+        *,
+        name: str | None = None,
+        static: bool = False,
+        mass: float | None = None,
+        layer: int = 0,
+        mask: int = ~0,
+        velocity: npt.ArrayLike | None = None,
+        angular_velocity: npt.ArrayLike | None = None,
+        bullet: bool = False,
+    ) -> int:
+        """Put a body in; returns its handle.
+
+        Parameters
+        ----------
+        shape : any shape; equal ones are stored once
+        pose : one pose, world frame
+        name : for reports; need not be unique
+        static : never meets another static body
+        mass : kg
+        layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree
+        velocity, angular_velocity : (3,) m/s and rad/s, world frame; what `impacts` moves it by
+        bullet : so fast and small that its impacts are found by a ray cast from its origin
+        """
+        row_pose = as_poses(pose, "pose")
+        if len(row_pose) != 1:
+            raise InvalidInputError(f"pose: expected one pose, got {len(row_pose)}")
+        if isinstance(layer, bool) or layer not in range(64):
+            raise InvalidInputError(f"layer: expected a whole number from 0 to 63, got {layer!r}")
+        if mass is not None:
+            mass = as_positive(mass, "mass")
+        linear = _as_velocity(velocity, "velocity")
+        angular = _as_velocity(angular_velocity, "angular_velocity")
+        index = self._shapes.add(shape)
+        bodies = self._bodies
+        row = bodies.take_row()
+        bodies.poses[row], bodies.shape[row] = row_pose[0], index
+        bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
+        bodies.mass[row], bodies.bullet[row] = np.nan if mass is None else mass, bullet
+        bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(static)
+        bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
+        if name is not None:
+            bodies.names[row] = str(name)
+        self._rules = None
+        return int(bodies.handles(np.array([row]))[0])
+
+    def remove(self, handle: npt.ArrayLike) -> None:
+        """Take one or N bodies out; their handles are stale from now on."""
+        rows = self._bodies.rows(handle, "handle")
+        if len(np.unique(rows)) != len(rows):
+            raise InvalidInputError("handle: the same body is named twice")
+        for row in rows.tolist():
+            self._shapes.release(int(self._bodies.shape[row]))
+            self._bodies.release_row(row)
+        self._rules = None
+
+    def handles(self) -> Ints:
+        """(N,) handles of all bodies, by their rows."""
+        return self._bodies.handles(self._bodies.living())
+
+    def index(self, handles: npt.ArrayLike) -> Ints:
+        """(N,) rows of the handles, as `pairs` has them."""
+        return self._bodies.rows(handles)
+
+    def handle_of(self, indices: npt.ArrayLike) -> Ints:
+        """Handles of rows, of any shape: `world.handle_of(world.pairs())`."""
+        return self._bodies.handles(np.asarray(indices, dtype=np.int64))
+
+    def name(self, handle: int) -> str | None:
+        """The body's name, if it has one."""
+        return self._bodies.names.get(int(self._bodies.rows(handle)[0]))
+
+    def shape(self, handle: int) -> Shape:
+        """The body's shape."""
+        return self._shapes.shape(int(self._bodies.shape[self._bodies.rows(handle)[0]]))
+
+    def set_shape(self, handle: int, shape: Shape) -> None:
+        """Give a body another shape, such as `mesh.deformed(vertices)`."""
+        row = int(self._bodies.rows(handle, "handle")[0])
+        index = self._shapes.add(shape)
+        self._shapes.release(int(self._bodies.shape[row]))
+        self._bodies.shape[row], self._bodies.moved[row] = index, True
+
+    def set_poses(self, handles: npt.ArrayLike, poses: PoseLike) -> None:
+        """Move bodies: N handles and one or N poses."""
+        rows, fresh = self._bodies.rows(handles), as_poses(poses, "poses")
+        if len(fresh) not in (1, len(rows)):
+            raise InvalidInputError(f"poses: expected 1 or {len(rows)} poses, got {len(fresh)}")
+        self._bodies.poses[rows] = fresh
+        self._bodies.moved[rows] = True
+
+    def poses(self, handles: npt.ArrayLike | None = None) -> Floats:
+        """(N, 7) poses [x y z qw qx qy qz] of some or all bodies (in the order of `handles()`)."""
+        rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
+        found = self._bodies.poses[rows]
+        return np.concatenate([found[:, 9:], quaternion_from_rotation(found[:, :9].reshape(-1, 3, 3))], axis=1)
+
+    def set_velocities(
+        self, handles: npt.ArrayLike, velocity: npt.ArrayLike, angular_velocity: npt.ArrayLike | None = None
+    ) -> None:
+        """What `impacts` moves bodies by: (3,) or (N, 3) m/s, and rad/s unless None, world frame."""
+        rows = self._bodies.rows(handles)
+        self._bodies.velocity[rows] = as_points(velocity, "velocity")
+        if angular_velocity is not None:
+            self._bodies.angular_velocity[rows] = as_points(angular_velocity, "angular_velocity")
+
+    def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame."""
+        rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
+        self._update()
+        return self._bodies.bounds[rows, :3], self._bodies.bounds[rows, 3:]
+
+    # Phases
+
+    def _begin(self, query: str) -> WorldStats:
+        self.stats = WorldStats(query=query, bodies=len(self))
+        return self.stats
+
+    def _update(self) -> None:
+        """Boxes of the bodies that moved."""
+        bodies = self._bodies
+        rows = np.flatnonzero(bodies.moved[: bodies.used])
+        if not len(rows):
+            return
+        with self.stats.phase("boxes"):
+            packed, shape_rows = self._shapes.packed()
+            run_rows(body_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, rows, bodies.bounds)
+            bodies.moved[rows] = False
+        self.stats.boxes_updated += len(rows)
+
+    def _current_rules(self) -> npt.NDArray[np.uint64]:
+        """The rules of all rows; the same object until they change, so that broad phases know."""
+        if self._rules is None:
+            rules = self._bodies.rules[: self._bodies.used]
+            alive = self._bodies.alive[: self._bodies.used]
+            everyone = (rules[alive, MASK] == 2**64 - 1).all() and not rules[alive, STATIC].any()
+            self._rules = np.empty((0, 3), np.uint64) if everyone else rules.copy()
+        return self._rules
+
+    def _boxes(self, bounds: Floats | None = None) -> Boxes:
+        self._update()
+        mine = self._bodies.bounds[: self._bodies.used].copy() if bounds is None else bounds
+        return Boxes(mine, self._current_rules())
+
+    def _filtered(self, pairs: Ints) -> Ints:
+        """What the user's filter lets through."""
+        if self.filter is None or not len(pairs):
+            return pairs
+        keep = np.asarray(self.filter(self.handle_of(pairs[:, 0]), self.handle_of(pairs[:, 1])))
+        if keep.shape != (len(pairs),) or keep.dtype != np.bool_:
+            raise InvalidInputError(
+                f"filter: expected it to return ({len(pairs)},) bool, got {keep.dtype} of shape {keep.shape}"
+            )
+        return np.ascontiguousarray(pairs[keep])
+
+    def _scene(self) -> narrow.Scene:
+        packed, shape_rows = self._shapes.packed()
+        assert packed is not None
+        used = self._bodies.used
+        return narrow.Scene(
+            self._shapes, packed, shape_rows, self._bodies.shape[:used], self._bodies.poses[:used], self.threads, self.stats
+        )
+
+    def _broad_pairs(self) -> Ints:
+        boxes = self._boxes()
+        with self.stats.phase("broad"):
+            found = self._filtered(self._phase.pairs(boxes, threads=self.threads))
+        self.stats.broad_pairs = len(found)
+        return found
+
+    # Queries
+
+    def pairs(self) -> Ints:
+        """The broad phase: (M, 2) rows of bodies whose boxes overlap and that the rules and the filter let meet, sorted."""
+        self._begin("pairs")
+        return self._broad_pairs()
+
+    def intersecting(self) -> Ints:
+        """(M, 2) handles of the pairs of bodies that meet, sorted by their rows. Touching counts; so does what is undecided."""
+        self._begin("intersecting")
+        found = self._broad_pairs()
+        if len(found):
+            found = found[narrow.meeting(self._scene(), found, self._axes, self.midphase)]
+        return self.handle_of(found)
+
+    def contacts(self, *, margin: float = 0.0, max_points: int = MANIFOLD_POINTS) -> WorldContacts:
+        """Contact points of all bodies that meet.
+
+        Parameters
+        ----------
+        margin : metres; also points of bodies that are apart by no more, with negative depth
+        max_points : most points of a contact patch
+        """
+        margin = as_positive(margin, "margin", zero=True)
+        self._begin("contacts")
+        pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
+        if len(pairs) and margin == 0.0:
+            pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self.midphase)]
+        if not len(pairs):
+            pairs = np.empty((0, 2), np.int64)
+            whole, real = np.empty(0, np.int64), np.empty((0, 3))
+            return WorldContacts(whole, whole, real, real, np.empty(0), whole, whole, np.empty(0, np.uint8))
+        with self.stats.phase("narrow"):
+            found = narrow.contacts(self._scene(), pairs, margin, max_points)
+        self.stats.hits = len(np.unique(found.row))
+        a, b = self.handle_of(pairs[found.row, 0]), self.handle_of(pairs[found.row, 1])
+        return WorldContacts(a, b, found.point, found.normal, found.depth, found.feature, found.patch, found.status[found.row])
+
+    def _pairs_within(self, reach: float) -> Ints:
+        """Pairs whose boxes come within a distance of each other."""
+        boxes = self._boxes()
+        with self.stats.phase("broad"):
+            bounds, more = boxes.bounds, 0.5 * reach * (1.0 + 1e-12)
+            alive = self._bodies.alive[: self._bodies.used]
+            bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
+            bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
+            found = self._filtered(self._near_phase.pairs(boxes, threads=self.threads))
+        self.stats.broad_pairs = len(found)
+        return found
+
+    def distances(self, max_distance: float = np.inf, *, signed: bool = False) -> WorldDistances:
+        """Distances of all pairs of bodies within `max_distance` of each other, the closest pair first.
+
+        Parameters
+        ----------
+        max_distance : metres; inf only for worlds of at most 2,000 bodies or so
+        signed : in an overlap the negative depth instead of 0; then the deepest comes first
+        """
+        reach = as_positive(max_distance, "max_distance", zero=True) if max_distance != np.inf else np.inf
+        count = len(self)
+        if reach == np.inf and count * (count - 1) // 2 > _ALL_PAIRS:
+            raise InvalidInputError(
+                f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"
+            )
+        self._begin("distances")
+        pairs = self._pairs_within(reach)
+        if not len(pairs):
+            whole, real = np.empty(0, np.int64), np.empty((0, 3))
+            return WorldDistances(whole, whole, np.empty(0), real, real, real, np.empty(0, np.uint8))
+        with self.stats.phase("narrow"):
+            found = narrow.distances(self._scene(), pairs, reach, signed)
+        near = np.flatnonzero(found.distance <= reach)
+        order = near[np.argsort(found.distance[near], kind="stable")]
+        self.stats.hits = len(order)
+        a, b = self.handle_of(pairs[order, 0]), self.handle_of(pairs[order, 1])
+        return WorldDistances(
+            a, b, found.distance[order], found.point_a[order], found.point_b[order], found.normal[order], found.status[order]
+        )
+
+    def impacts(self, dt: float) -> WorldImpacts:
+        """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.
+
+        Each pair is looked at by itself, as if no other impact came before. The boxes of the broad phase hold all that a body
+        sweeps ([Yang] 2.7.3).
+        """
+        dt = as_positive(dt, "dt")
+        self._begin("impacts")
+        self._update()
+        bodies = self._bodies
+        used, rows = bodies.used, bodies.living()
+        if not len(rows):
+            return _no_impacts()
+        with self.stats.phase("boxes"):
+            packed, shape_rows = self._shapes.packed()
+            bounds = bodies.bounds[:used].copy()
+            run_rows(
+                swept_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, bodies.velocity,
+                bodies.angular_velocity, dt, bodies.bounds, rows, bounds,
+            )  # fmt: skip
+        boxes = Boxes(bounds, self._current_rules())
+        with self.stats.phase("broad"):
+            pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
+        self.stats.broad_pairs = len(pairs)
+        if not len(pairs):
+            return _no_impacts()
+        motion = dt * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
+        with self.stats.phase("narrow"):
+            found = narrow.impacts(self._scene(), pairs, motion)
+        hit = np.flatnonzero(found.time <= 1.0)
+        order = hit[np.argsort(found.time[hit], kind="stable")]
+        self.stats.hits = len(order)
+        a, b = self.handle_of(pairs[order, 0]), self.handle_of(pairs[order, 1])
+        return WorldImpacts(a, b, found.time[order], found.point[order], found.normal[order], found.status[order])
+
+
+def _as_velocity(value: npt.ArrayLike | None, name: str) -> Floats:
+    return np.zeros(3) if value is None else as_points(value, name)[0]
+
+
+def _no_impacts() -> WorldImpacts:
+    whole, real = np.empty(0, np.int64), np.empty((0, 3))
+    return WorldImpacts(whole, whole, np.empty(0), real, real, np.empty(0, np.uint8))
