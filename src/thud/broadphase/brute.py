@@ -44,6 +44,6 @@ class Brute:
         count = len(boxes.bounds)
         order = np.arange(count + 8, dtype=np.int32)
         found = self._collector.collect(
-            brute_rows, count, threads, columns(boxes.bounds), order, boxes.rules, rows_per_chunk=64
+            brute_rows, count, threads, columns(boxes.bounds), order, boxes.rules, rows_per_chunk=256
         )
         return sorted_pairs(found, count)

@@ -31,6 +31,9 @@ _STEPS = 16
 #: Moves of the insertion sort, an object, beyond which the last frame's order is no help.
 _PATIENCE = 6
 
+#: Objects below which a second thread costs more than it brings (50 us for a hand-over, 0.1 us an object).
+_SHARED = 4096
+
 #: Objects that may be tested against all: this many, or the square root of their number. Their scan takes N / 8 tests each.
 _LARGE = 16
 
@@ -273,8 +276,9 @@ class Grid:
         self._visit = np.arange(count, dtype=np.int32) if small < count else order[:small].copy()
         sorted_bounds, ahead = np.empty((6, small + 8)), np.empty((rows, 4), np.int32)
         fill_rows(bounds, keys, rows, table, order, sorted_bounds, ahead)
+        workers = threads if small >= _SHARED else 1
         found = self._collector.collect(
-            grid_rows, rows, threads, sorted_bounds, order, step, starts, ahead, steps, self._axis, rules, rows_per_chunk=16
+            grid_rows, rows, workers, sorted_bounds, order, step, starts, ahead, steps, self._axis, rules, rows_per_chunk=16
         )
         if n_large:
             chosen = np.zeros(n_large + 8, np.int32)
