@@ -3,15 +3,13 @@ point-cloud-utils. Everybody has one core."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 import thud
-from benchmarks.harness import Contestant, Report
+from benchmarks.harness import Contestant, Report, one_core
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,20 +20,6 @@ _SIZES = {
     "standard": (387, 1_000_000, 100, 100_000, 2_000, 7),
     "full": (1000, 4_000_000, 400, 1_000_000, 5_000, 9),
 }
-
-
-@contextlib.contextmanager
-def _one_core() -> Iterator[None]:
-    """Peers take all the cores they see; so they see one."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def terrain(rng: np.random.Generator, cells: int, size: float = 100.0) -> tuple[Floats, Ints]:
@@ -186,7 +170,7 @@ def _points(report: Report, rings: int, count: int, few: int, rounds: int) -> No
 def run(size: str) -> None:
     cells, rays, rings, points, few, rounds = _SIZES[size]
     report = Report("mesh_points")
-    with _one_core():
+    with one_core():
         _rays(report, cells, rays, rounds)
         _points(report, rings, points, few, rounds)
     report.save()

@@ -81,6 +81,23 @@ class Impacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ElementaryImpacts:
+    """First contacts of N moving vertex-face or edge-edge pairs."""
+
+    time: Floats
+    """(N,) fraction of the motion in [0, 1] at first contact, never later than the true one; inf if there is none."""
+    status: Bytes
+    """(N,) `CastStatus`; with UNCONVERGED the iteration limit was reached and the time is a lower bound."""
+    iterations: Ints
+    """(N,) cells of (t, u, v) that were looked at; 0 where the pair was told apart at once."""
+
+    @property
+    def hit(self) -> npt.NDArray[np.bool_]:
+        """(N,) whether there may be a contact: a limit reached counts as one."""
+        return np.asarray(self.status != CastStatus.MISS)
+
+
+@dataclass(frozen=True, slots=True)
 class RayHits:
     """First hits of N rays."""
 
