@@ -261,8 +261,8 @@ BROAD_CELLS = float(2**26)
 #: of at most twice the magnitude): 15, with second-order terms below 16. 24 leaves room for the sums that make up the bound.
 INCLUSION_ROUNDOFF = 24.0 * UNIT_ROUNDOFF
 
-#: Added to each such bound (metres) and to each upper end of a cell (dimensionless): what underflow may have taken, some hundred
-#: times the least normal number.
+#: Added to each such bound (metres) and to each upper end of a cell (dimensionless): what underflow may have taken, some
+#: hundred times the least normal number.
 INCLUSION_UNDERFLOW = 1e-305
 
 #: A cell that may hold a contact counts as one when the box of F over it is narrower than this * tolerance * extent along each
