@@ -232,9 +232,12 @@ RAY_SORT_LEAST = 4096
 #: Rays and points that ask a mesh may come from as far as this (metres): the exact predicates multiply three lengths.
 MESH_FARTHEST = 1e75
 
-#: Most that a winding number from moments may be off (dimensionless, at most, by a proved bound). Whole numbers, which those
-#: about closed meshes are, stay on their side of one half with anything below 0.5.
-WINDING_ERROR = 0.4
+#: Winding numbers from moments, dimensionless. Most that one node's part may be off, by a proved bound, at first (least work,
+#: measured); by what factor less where the sum of the bounds leaves open on which side of one half the number is; and the sum
+#: from which it is taken as it is.
+WINDING_NODE_ERROR = 0.006
+WINDING_STEP = 0.3
+WINDING_ERROR = 0.004
 
 #: Most cells of a mesh's grid for points (a count): 2 MB of states and 16 MB of offsets.
 GRID_CELLS = 2**21

@@ -13,15 +13,17 @@ from thud.gates import Array
 
 def winding_moments(tree: MeshTree, corners: Array) -> Array:
     """(K, 18) of each node: centre of area c, radius about it, sum of area vectors n, sum of n (x - c)^T (9, row-major),
-    area, mean square of the distance from c. `corners` (T, 9) in tree order."""
+    area, integral of |x - c|^2 over the area. `corners` (T, 9) in tree order."""
     moments = np.zeros((len(tree.skip), 18))
     fill_moments(tree.skip, tree.first, corners, moments)
+    moments[:, 17] *= moments[:, 16]
     return moments
 
 
 @kernel("i8[::1], i8[::1], f8[:,::1], f8[:,::1]")
 def fill_moments(skip, first, corners, moments_out):
-    """Sums over each node's triangles, from the leaves up; the radius by all corners below (O(T log T))."""
+    """Sums over each node's triangles, from the leaves up; the radius by all corners below (O(T log T)). The last column gets
+    the mean of |x - c|^2."""
     for k in range(skip.shape[0] - 1, -1, -1):
         m = moments_out[k]
         if skip[k] == k + 1:

@@ -11,8 +11,9 @@ from thud._jit import device, exact_kernel, kernel
 from thud._simd import ray_box8, ray_triangle4, trailing_zeros
 from thud._threads import run_rows
 from thud.bvh.mesh_grid import point_in_grid
+from thud.bvh.point_order import spatial_order
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, STACK
-from thud.constants import WINDING_ERROR
+from thud.constants import WINDING_ERROR, WINDING_NODE_ERROR, WINDING_STEP
 from thud.errors import UnsupportedQueryError
 from thud.gates import Array
 from thud.geometry.exact_vec3 import load3
@@ -24,6 +25,9 @@ from thud.shapes.packed import as_packed
 from thud.shapes.triangle_mesh import TriangleMesh
 
 METHODS = ("ray", "winding", "grid", "parts")
+
+#: Points from which on sorting them pays (a count).
+_SORTED = 1_000
 
 
 def contains_mesh(
@@ -48,14 +52,15 @@ def contains_mesh(
         run_rows(contains_rows, count, threads, packed, points, poses, inside)
     elif method == "ray":
         wide = mesh.wide
-        arrays = (wide.nodes, wide.references, wide.blocks, wide.frame)
-        run_rows(parity_rows, count, threads, *arrays, points, poses, inside)
+        run_rows(parity_rows, count, threads, wide.nodes, wide.references, wide.blocks, wide.frame, points, poses, inside)
     elif method == "winding":
-        tree, moments = mesh.tree, mesh.winding_moments
-        area = float(moments[0, 16])
-        run_rows(
-            winding_rows, count, threads, tree.skip, tree.first, mesh.corners, moments, area, mesh.origin, points, poses, inside
-        )
+        arrays = (mesh.tree.skip, mesh.tree.first, mesh.corners, mesh.winding_moments, mesh.origin)
+        if len(poses) == 1 and len(points) > _SORTED:
+            order, found = spatial_order(points), inside.copy()
+            run_rows(winding_rows, count, threads, *arrays, points[order], poses, found)
+            inside[order] = found
+        else:
+            run_rows(winding_rows, count, threads, *arrays, points, poses, inside)
     else:
         grid = mesh.grid
         run_rows(grid_rows, count, threads, *grid.arrays, points, poses, inside)
@@ -119,10 +124,23 @@ def solid_angle(a, b, c):
 
 
 @kernel(inner="vec3, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8")
-def winding_number(p, skip, first, corners, moments, limit):
-    """Winding number of the mesh about p, relative to its origin (Barill et al. 2018, "Fast winding numbers for soups and
-    clouds"): nodes far away by their moments, triangles nearby by their solid angle. limit: see `winding_rows`."""
-    total, k = 0.0, 0
+def winding_number(p, skip, first, corners, moments, share):
+    """(winding number of the mesh about p, most that it may be off); p relative to the mesh's origin.
+
+    Barill et al. 2018, "Fast winding numbers for soups and clouds": nodes far away by their moments, triangles nearby by their
+    solid angle. A node is far where its part is off by no more than `share`.
+
+    The bound: an area vector n at c + h adds n . grad 1 / |c + h - p| to 4 pi w, and 1 / |c + h - p| is the sum over l of
+    |h|^l P_l / d^(l + 1), d = |c - p|. |h|^l P_l is a homogeneous polynomial of h, at most |h|^l, so its gradient is at most
+    l |h|^(l - 1) (Kellogg 1928). The moments hold l = 1 and 2. With q = |h| / d the others add up to
+
+        sum over l > 2 of l q^(l - 1) / d^2 = q^2 (3 - 2 q) / (d (1 - q))^2,
+
+    where (3 - 2 q) / (1 - q)^2 grows with q, so that its value at the node's radius bounds all of the node:
+    (3 d - 2 r) / (d^3 (d - r)^2) times the integral of |h|^2 over the area.
+    """
+    total, error, k = 0.0, 0.0, 0
+    scaled = 4.0 * math.pi * share
     while k < skip.shape[0]:
         if skip[k] == k + 1:
             t = first[k]
@@ -134,14 +152,19 @@ def winding_number(p, skip, first, corners, moments, limit):
             continue
         x, y, z = moments[k, 0] - p[0], moments[k, 1] - p[1], moments[k, 2] - p[2]
         d2 = x * x + y * y + z * z
-        away = math.sqrt(d2) - moments[k, 3]
-        # The rest of the expansion is below 3 / (4 pi (d - r)^4) times the integral of |x - c|^2 over the area.
-        if not (away > 0.0 and away * away * away * away >= limit * moments[k, 17]):
+        d = math.sqrt(d2)
+        away = d - moments[k, 3]
+        if away <= 0.0:
             k += 1
             continue
+        above, below = moments[k, 17] * (d + 2.0 * away), d2 * d * away * away
+        if not above < scaled * below:
+            k += 1
+            continue
+        error += above / below
         # Dipole: sum n . x / |x|^3, and its first derivative with sum n (x_i - c)^T.
         inverse2 = 1.0 / d2
-        inverse3 = inverse2 / math.sqrt(d2)
+        inverse3 = inverse2 / d
         value = moments[k, 4] * x + moments[k, 5] * y + moments[k, 6] * z
         trace = moments[k, 7] + moments[k, 11] + moments[k, 15]
         mx = moments[k, 7] * x + moments[k, 8] * y + moments[k, 9] * z
@@ -150,24 +173,25 @@ def winding_number(p, skip, first, corners, moments, limit):
         value += trace - 3.0 * inverse2 * (x * mx + y * my + z * mz)
         total += value * inverse3 / (4.0 * math.pi)
         k = skip[k]
-    return total
+    return total, error / (4.0 * math.pi)
 
 
-@kernel("i8, i8, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], b1[::1]")
-def winding_rows(start, stop, skip, first, corners, moments, area, origin, points, poses, inside_out):
+@kernel("i8, i8, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], b1[::1]")
+def winding_rows(start, stop, skip, first, corners, moments, origin, points, poses, inside_out):
     """Whether each point's winding number is above one half; world frame.
 
-    Each node may err by its share of the area, so all of them by WINDING_ERROR at most: about a closed mesh the number is
-    whole, and one half is never in doubt. Where it is, about an open one, it is computed again a hundred times as well.
+    All nodes may err by the same, which gives the least work for a sum of errors. Where the sum leaves the side of one half
+    open they may err by less, until it is decided or the number is known to WINDING_ERROR.
     """
-    limit = 3.0 * area / (4.0 * math.pi * WINDING_ERROR)
     for i in range(start, stop):
         row = row_of(poses, i)
         world = (points[row_of(points, i), 0], points[row_of(points, i), 1], points[row_of(points, i), 2])
         p = sub(untransform(load_rotation(poses, row), load_translation(poses, row), world), (origin[0], origin[1], origin[2]))
-        number = winding_number(p, skip, first, corners, moments, limit)
-        if abs(number - 0.5) < WINDING_ERROR:
-            number = winding_number(p, skip, first, corners, moments, 100.0 * limit)
+        share = WINDING_NODE_ERROR
+        number, error = winding_number(p, skip, first, corners, moments, share)
+        while error > WINDING_ERROR and abs(number - 0.5) <= error:
+            share *= WINDING_STEP
+            number, error = winding_number(p, skip, first, corners, moments, share)
         inside_out[i] = number > 0.5
 
 
