@@ -226,3 +226,20 @@ def test_compound_with_a_mesh() -> None:
     parts = [thud.raycast(shape, points, rays, pose=where) for shape, where in ((mesh, at), (thud.Sphere(0.5), ball_at))]
     np.testing.assert_array_equal(hits.distance, np.minimum(parts[0].distance, parts[1].distance))
     assert set(hits.triangle.tolist()) == {-1, 0, 1}
+
+
+def test_sorted_points_keep_their_rows() -> None:
+    # Batches are sorted by place inside; a flat one, a far point and copies are no trouble.
+    from thud.bvh.point_order import spatial_order
+
+    vertices, faces = bumpy_sphere(14, 18)
+    mesh = thud.TriangleMesh(vertices, faces)
+    points = np.random.default_rng(12).uniform(-1.4, 1.4, (3000, 3))
+    points[:500, 2] = 0.0
+    points[500:510] = points[0]
+    points[700] = 1e12
+    np.testing.assert_array_equal(np.sort(spatial_order(points)), np.arange(3000))
+    np.testing.assert_array_equal(np.sort(spatial_order(np.zeros((5, 3)))), np.arange(5))
+    few = np.concatenate([thud.contains(mesh, points[k : k + 500], method="winding") for k in range(0, 3000, 500)])
+    for threads in (1, 2, 3):
+        np.testing.assert_array_equal(thud.contains(mesh, points, method="winding", threads=threads), few)
