@@ -106,10 +106,11 @@ def _project(rows, k, y, separation):
 
 @exact_device
 def _unit(a):
-    """a over its largest magnitude: keeps products of directions in range. 0 stays 0."""
+    """a over its largest magnitude: keeps products of directions in range. What is next to 0 becomes 0."""
     size = _largest(a)
-    if size > 0.0:
-        return a[0] / size, a[1] / size, a[2] / size
+    if size > INCLUSION_UNDERFLOW:
+        scale = 1.0 / size
+        return a[0] * scale, a[1] * scale, a[2] * scale
     return 0.0, 0.0, 0.0
 
 
@@ -192,7 +193,6 @@ def directions(motion, t0, t1, uc, vc, separation, rows):
             rows[k, j] = (1.0 - t0) * at_start + t0 * at_end
             rows[k, 3 + j] = (1.0 - t1) * at_start + t1 * at_end
         rows[k, 6] = rows[7, k] + separation
-    d = _unit((rows[0, 0] + rows[0, 3], rows[1, 0] + rows[1, 3], rows[2, 0] + rows[2, 3]))
     e = _unit((rows[0, 1] + rows[0, 4], rows[1, 1] + rows[1, 4], rows[2, 1] + rows[2, 4]))
     g = _unit((rows[0, 2] + rows[0, 5], rows[1, 2] + rows[1, 5], rows[2, 2] + rows[2, 5]))
     f = (
@@ -214,6 +214,7 @@ def directions(motion, t0, t1, uc, vc, separation, rows):
     else:
         # Parallel, or one of them 0: along them, and across towards D.
         guide = 4
+        d = _unit((rows[0, 0] + rows[0, 3], rows[1, 0] + rows[1, 3], rows[2, 0] + rows[2, 3]))
         y_u = e if norm2(e) > 0.0 else g
         if norm2(y_u) > 0.0:
             s = dot(d, y_u) / norm2(y_u)
@@ -221,9 +222,9 @@ def directions(motion, t0, t1, uc, vc, separation, rows):
             y_v = cross(y_u, n)
         else:
             n, y_v = d, f
-    _project(rows, 3, n, separation)
-    _project(rows, 4, y_u, separation)
-    _project(rows, 5, y_v, separation)
+    _project(rows, np.int64(3), n, separation)
+    _project(rows, np.int64(4), y_u, separation)
+    _project(rows, np.int64(5), y_v, separation)
     if separation == 0.0:
         return moved, guide, 0.0
     # The direction of F itself: the one that counts where what is near is not what is opposite.
@@ -232,7 +233,7 @@ def directions(motion, t0, t1, uc, vc, separation, rows):
         0.5 * (rows[1, 0] + rows[1, 3] + uc * (rows[1, 1] + rows[1, 4]) + vc * (rows[1, 2] + rows[1, 5])),
         0.5 * (rows[2, 0] + rows[2, 3] + uc * (rows[2, 1] + rows[2, 4]) + vc * (rows[2, 2] + rows[2, 5])),
     )
-    _project(rows, 6, _unit(y), separation)
+    _project(rows, np.int64(6), _unit(y), separation)
     return moved, guide, np.sqrt(norm2(y))
 
 
@@ -246,7 +247,7 @@ def first_root(triangle, motion, width, step, separation, max_iterations, heap, 
     """
     found = False
     best, first = np.inf, np.inf
-    cells, depth, alive = 0, 0, True
+    cells, depth, alive = 0, np.int64(0), True
     near = separation + _SQRT3 * min(width[0], width[1], width[2])
     t0, t1, u0, u1, v0, v1 = 0.0, 1.0, 0.0, 1.0, 0.0, 1.0
     while True:
@@ -285,7 +286,9 @@ def first_root(triangle, motion, width, step, separation, max_iterations, heap, 
         rest = 1.0 - u0 - v0
         empty, small = False, True
         t_least, t_most, u_least, u_most, v_least, v_most = 0.0, 1.0, 0.0, 1.0, 0.0, 1.0
-        for k in range(count):
+        for j in range(count):
+            # The adjugate's rows first: they are the ones that tell cells without a contact.
+            k = j + 3 if j + 3 < count else j + 3 - count
             d0, e0, g0 = rows[k, 0], rows[k, 1], rows[k, 2]
             d1, e1, g1 = rows[k, 3], rows[k, 4], rows[k, 5]
             slack = rows[k, 6]
