@@ -133,10 +133,15 @@ if TYPE_CHECKING:
         RayHits,
         Status,
         TrianglePairs,
+        WorldContacts,
+        WorldDistances,
+        WorldImpacts,
+        WorldRayHits,
     )
     from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
     from thud.shapes.decompose import decompose
     from thud.warm import warmup
+    from thud.world.world import World
 
 
 def __getattr__(name: str) -> Any:
