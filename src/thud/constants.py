@@ -295,3 +295,7 @@ INCLUSION_CELLS = 16384
 #: cells that are looked at. A generic contact takes about ten; a long grazing one some thousand.
 INCLUSION_TOLERANCE = 1e-6
 INCLUSION_ITERATIONS = 1_000_000
+
+#: A ray's way out of a box is lengthened by this factor, so that rounding of three operations an axis cannot make it leave
+#: before it enters. Dimensionless.
+RAY_BOX_SLACK = 1.0 + 8.0 * 2.0**-52

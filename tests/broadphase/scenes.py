@@ -30,6 +30,8 @@ def scene(name: str, count: int, seed: int) -> Boxes:
     centers, halves = rng.uniform(0, space, (count, 3)), rng.uniform(0.2, 0.5, (count, 3))
     if name == "sizes":
         halves *= 10.0 ** rng.uniform(-3, 1, (count, 1))
+    elif name == "absent and infinite":
+        halves[::5] = np.inf
     elif name == "infinite":
         halves[::17, rng.integers(0, 3)] = np.inf
         halves[5:6] = np.inf
@@ -52,11 +54,12 @@ def scene(name: str, count: int, seed: int) -> Boxes:
     elif name == "long":
         halves[np.arange(count), rng.integers(0, 3, count)] *= 20.0
     found = boxes_of(centers, halves, random_rules(rng, count) if name == "rules" else NO_RULES)
-    if name in ("absent", "infinite"):
+    if name in ("absent", "infinite", "absent and infinite"):
         found.bounds[rng.random(count) < 0.3] = [np.inf] * 3 + [-np.inf] * 3
     return found
 
 
 SCENES = (
     "even", "sizes", "infinite", "touching", "flat", "line", "points", "one place", "far", "apart", "long", "rules", "absent",
+    "absent and infinite",
 )  # fmt: skip

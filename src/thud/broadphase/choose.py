@@ -6,8 +6,12 @@ import numpy.typing as npt
 
 from thud.broadphase.boxes import Boxes, Ints, as_boxes
 from thud.broadphase.brute import Brute
+from thud.broadphase.bsp import Bsp
 from thud.broadphase.coherent import BroadPhase, Coherent
+from thud.broadphase.dynamic_tree import DynamicTree
 from thud.broadphase.grid import Grid
+from thud.broadphase.octree import Octree
+from thud.broadphase.sweep_and_prune import SweepAndPrune
 from thud.errors import InvalidInputError
 
 __all__ = ["METHODS", "BroadPhase", "broad_phase", "pairs"]
@@ -27,7 +31,15 @@ class Auto:
         return (self._few if len(boxes.bounds) <= self.BRUTE else self._many).pairs(boxes, threads=threads)
 
 
-METHODS: dict[str, type[BroadPhase]] = {"auto": Auto, "brute": Brute, "grid": Grid}
+METHODS: dict[str, type[BroadPhase]] = {
+    "auto": Auto,
+    "brute": Brute,
+    "sap": SweepAndPrune,
+    "grid": Grid,
+    "tree": DynamicTree,
+    "octree": Octree,
+    "bsp": Bsp,
+}
 
 
 def broad_phase(method: str = "auto") -> BroadPhase:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thud._jit import device, kernel
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
-from thud.broadphase.pair_set import Keys, PairCollector, keep_allowed, scan_run, sorted_pairs
+from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, scan_run, sorted_pairs
 
 #: Frames that a box is to stay in its fat one.
 LIFE = 10.0
@@ -60,6 +60,21 @@ def find_escaped(bounds, fat, escaped_out):
     return found
 
 
+@device
+def fatten_box(bounds, before, i, life, least, most, fat_out):
+    """Fat box i, see `fatten`. Returns whether the box is so fast that it will be out of it within SHORT_LIFE frames."""
+    moved, longest = 0.0, 0.0
+    for c in range(6):
+        moved = max(moved, abs(bounds[i, c] - before[i, c]))
+    for c in range(3):
+        longest = max(longest, bounds[i, c + 3] - bounds[i, c])
+    # Infinite boxes and those that are not there stay as they are.
+    fat = min(max(life * moved, least * longest), most * longest) if 0.0 <= longest < 1e300 and moved < 1e300 else 0.0
+    for c in range(3):
+        fat_out[i, c], fat_out[i, c + 3] = bounds[i, c] - fat, bounds[i, c + 3] + fat
+    return SHORT_LIFE * moved > fat
+
+
 @kernel("i8, i8, f8[:,::1], f8[:,::1], f8, f8, f8, f8[:,::1]")
 def fatten(start, stop, bounds, before, life, least, most, fat_out):
     """Fat boxes: `life` times the last frame's displacement on every side, within limits that go with the box's size.
@@ -68,16 +83,7 @@ def fatten(start, stop, bounds, before, life, least, most, fat_out):
     """
     fast = 0
     for i in range(start, stop):
-        moved, longest = 0.0, 0.0
-        for c in range(6):
-            moved = max(moved, abs(bounds[i, c] - before[i, c]))
-        for c in range(3):
-            longest = max(longest, bounds[i, c + 3] - bounds[i, c])
-        # Infinite boxes and those that are not there stay as they are.
-        fat = min(max(life * moved, least * longest), most * longest) if 0.0 <= longest < 1e300 and moved < 1e300 else 0.0
-        fast += np.int64(SHORT_LIFE * moved > fat)
-        for c in range(3):
-            fat_out[i, c], fat_out[i, c + 3] = bounds[i, c] - fat, bounds[i, c + 3] + fat
+        fast += np.int64(fatten_box(bounds, before, i, life, least, most, fat_out))
     return fast
 
 
@@ -87,11 +93,7 @@ def overlapping_rows(start, stop, bounds, candidates, out):
     found = 0
     for k in range(start, stop):
         i, j = candidates[k, 0], candidates[k, 1]
-        if (
-            bounds[i, 0] <= bounds[j, 3] and bounds[j, 0] <= bounds[i, 3]
-            and bounds[i, 1] <= bounds[j, 4] and bounds[j, 1] <= bounds[i, 4]
-            and bounds[i, 2] <= bounds[j, 5] and bounds[j, 2] <= bounds[i, 5]
-        ):  # fmt: skip
+        if boxes_overlap(bounds, i, j):
             if found < out.shape[0]:
                 out[found] = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
             found += 1
@@ -161,7 +163,7 @@ class Coherent:
         if self._pause > 0:
             self._pause -= 1
             return self.inner.pairs(boxes, threads=threads)
-        if not self._serve(boxes, threads) and not self._start(boxes, before, threads):
+        if not self._serve(boxes, before, threads) and not self._start(boxes, before, threads):
             return self.inner.pairs(boxes, threads=threads)
         self._lived += 1
         found = self._collector.collect(
@@ -169,22 +171,26 @@ class Coherent:
         )
         return _unpacked(found)
 
-    def _serve(self, boxes: Boxes, threads: int | None) -> bool:
+    def _serve(self, boxes: Boxes, before: Floats, threads: int | None) -> bool:
         """Whether the candidates hold for these boxes, perhaps after a few were put in anew."""
         if self._fat is None or len(self._fat) != len(boxes.bounds):
             return False
         if self._rules is not boxes.rules and not np.array_equal(self._rules, boxes.rules):
             return False
         self._rules = boxes.rules
-        escaped = np.empty(_few(len(self._fat)), np.int64)
+        escaped = np.empty(self._few(len(self._fat)), np.int64)
         count = find_escaped(boxes.bounds, self._fat, escaped)
         if count > len(escaped):
             return False
         if count:
-            self._put_anew(boxes, escaped[:count])
+            self._put_anew(boxes, before, escaped[:count], threads)
         return True
 
-    def _put_anew(self, boxes: Boxes, escaped: Ints) -> None:
+    def _few(self, count: int) -> int:
+        """How many of `count` boxes may be put in anew one by one."""
+        return FEW + int(FEW_OF * count)
+
+    def _put_anew(self, boxes: Boxes, before: Floats, escaped: Ints, threads: int | None) -> None:
         """New fat boxes for a few, and their pairs."""
         fat = self._fat
         assert fat is not None
@@ -207,17 +213,12 @@ class Coherent:
         self._fat = None
         fat = np.empty_like(boxes.bounds)
         fast = fatten(0, len(fat), boxes.bounds, before, LIFE, LEAST_FAT, MOST_FAT, fat)
-        if short or fast > _few(len(fat)):
+        if short or fast > self._few(len(fat)):
             self._pause = PAUSE
             return False
         self._fat, self._columns, self._rules, self._lived = fat, columns(fat), boxes.rules, 0
         self._candidates = self.inner.pairs(Boxes(fat, boxes.rules), threads=threads)
         return True
-
-
-def _few(count: int) -> int:
-    """How many boxes may be put in anew one by one."""
-    return FEW + int(FEW_OF * count)
 
 
 def _unpacked(found: list[Keys]) -> Ints:

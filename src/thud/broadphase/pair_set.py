@@ -30,6 +30,17 @@ def allowed(rules, i, j):
 
 
 @device
+def boxes_overlap(bounds, i, j):
+    """Whether boxes i and j overlap; touching counts, and what is not there overlaps nothing, not even an infinite box."""
+    return (
+        bounds[i, 0] <= bounds[j, 3] and bounds[j, 0] <= bounds[i, 3]
+        and bounds[i, 1] <= bounds[j, 4] and bounds[j, 1] <= bounds[i, 4]
+        and bounds[i, 2] <= bounds[j, 5] and bounds[j, 2] <= bounds[i, 5]
+        and bounds[i, 0] <= bounds[i, 3] and bounds[j, 0] <= bounds[j, 3]
+    )  # fmt: skip
+
+
+@device
 def scan_run(bounds, order, first, stop, query, i, out, found):
     """Write the pairs of object i, whose box is `query`, with the objects at columns [first, stop) of `bounds`. Returns the new
     count; when `out` is full the last eight places are written over, and the count goes on."""
