@@ -40,13 +40,14 @@ _CUT = 2.0
 
 #: The planes are chosen anew when a frame takes _CROWDED times the tests that the last choice made for moving boxes took at
 #: first, or that many times _TESTS a moving box.
-_CROWDED, _TESTS = 2.5, 16.0
+_CROWDED, _TESTS = 2.5, 40.0
 
 
 @kernel("f8[:,::1], i4[::1], i4[::1], f8[::1], i4[::1], f8[:,::1]")
 def choose_planes(bounds, members, axis_out, plane_out, right_out, regions_out):
     """Planes over the boxes of `members`, whose order is used up. Nodes depth first, the left child next: axis (-1: a leaf),
-    plane and right child (of a leaf: its number). regions_out: lower and upper corner of each leaf. Returns nodes and leaves."""
+    plane and right child (of a leaf: its number). regions_out: lower and upper corner of each leaf. Returns how many nodes and
+    how many leaves there are."""
     ranges, regions = np.empty((_DEPTH + 4, 4), np.int64), np.empty((_DEPTH + 4, 6))
     sample, count = np.empty(_SAMPLE), members.shape[0]
     ranges[0, 0], ranges[0, 1], ranges[0, 2], ranges[0, 3] = 0, count, 0, -1
@@ -176,9 +177,7 @@ def holds_corner(bounds, regions, leaf, i, j):
     return inside
 
 
-@kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], i4[::1], i8[::1], f8[:,::1], i4[::1], i8[::1], u8[:,::1], u8[::1]"
-)
+@kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], i4[::1], i8[::1], f8[:,::1], i4[::1], i8[::1], u8[:,::1], u8[::1]")
 def bsp_rows(start, stop, bounds, regions, moving, order, starts, static, static_order, static_starts, rules, out):
     """Pairs of the moving boxes in leaves [start, stop) with each other and with the static ones; columns by leaf."""
     found, room = 0, out.shape[0] - 8
@@ -198,6 +197,16 @@ def bsp_rows(start, stop, bounds, regions, moving, order, starts, static, static
                 kept += 1
         found = kept
     return keep_allowed(rules, out, found)
+
+
+@kernel("f8[:,::1], i8[::1], f8[:,::1]")
+def same_boxes(bounds, rows, kept):
+    """Whether the boxes of `rows` are those that were kept."""
+    for k in range(rows.shape[0]):
+        for c in range(6):
+            if bounds[rows[k], c] != kept[k, c]:
+                return False
+    return True
 
 
 class Leaves:
@@ -238,7 +247,7 @@ class Bsp:
         bounds = boxes.bounds
         is_static = boxes.rules[:, STATIC] != 0 if len(boxes.rules) else np.zeros(len(bounds), bool)
         static, moving = np.flatnonzero(is_static), np.flatnonzero(~is_static).astype(np.int32)
-        changed = not np.array_equal(static, self._static_rows) or not np.array_equal(bounds[static], self._static_bounds)
+        changed = not np.array_equal(static, self._static_rows) or not same_boxes(bounds, static, self._static_bounds)
         if changed or self._nodes is None:
             self._static_rows, self._static_bounds = static, bounds[static]
             self._partition(bounds, static if len(static) else moving, threads)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import numpy.typing as npt
 
-from thud.broadphase.boxes import Boxes, Ints, as_boxes
+from thud.broadphase.boxes import STATIC, Boxes, Ints, as_boxes
 from thud.broadphase.brute import Brute
 from thud.broadphase.bsp import Bsp
 from thud.broadphase.coherent import BroadPhase, Coherent
 from thud.broadphase.dynamic_tree import DynamicTree
-from thud.broadphase.grid import Grid
+from thud.broadphase.grid import Grid, cell_crowd
 from thud.broadphase.octree import Octree
 from thud.broadphase.sweep_and_prune import SweepAndPrune
 from thud.errors import InvalidInputError
@@ -18,17 +19,59 @@ __all__ = ["METHODS", "BroadPhase", "broad_phase", "pairs"]
 
 
 class Auto:
-    """Picks by measured rules (`python -m benchmarks world`): brute force for a handful, else the grid, both coherent."""
+    """Picks by measured rules, of which the first that holds counts:
 
-    #: Boxes up to which all pairs are tested: the crossing of the two on boxes of similar size.
+    1. up to BRUTE boxes: brute force;
+    2. at least STATIC_SHARE of them static: the BSP tree over those;
+    3. more than CROWD boxes a cell of the grid, which must be as large as all but a few of them: sizes differ too much for a
+       grid, so the dynamic tree;
+    4. else the grid.
+
+    All but the first are coherent from frame to frame (`coherent.py`). The choice is made at first, when the number of boxes
+    has changed by a quarter, and every PERIOD frames.
+    """
+
+    #: Boxes up to which all pairs are tested: the crossing with the grid on boxes of similar size.
     BRUTE = 256
 
+    #: Part of the boxes that is static from which on planes pay: the crossing with the grid where the others move fast.
+    STATIC_SHARE = 0.7
+
+    #: Boxes a cell at which the grid takes as long as the tree.
+    CROWD = 32.0
+
+    #: Frames that a choice holds.
+    PERIOD = 64
+
     def __init__(self) -> None:
-        self._few, self._many = Brute(), Coherent(Grid())
+        self._phases: dict[str, BroadPhase] = {}
+        self._name = ""
+        self._count = self._age = 0
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:
         """(M, 2) overlapping pairs, sorted."""
-        return (self._few if len(boxes.bounds) <= self.BRUTE else self._many).pairs(boxes, threads=threads)
+        count = len(boxes.bounds)
+        if not self._name or self._age >= self.PERIOD or abs(count - self._count) > self._count // 4:
+            self._name, self._count, self._age = self.choose(boxes), count, 0
+        self._age += 1
+        if self._name not in self._phases:
+            self._phases[self._name] = self._make(self._name)
+        return self._phases[self._name].pairs(boxes, threads=threads)
+
+    def choose(self, boxes: Boxes) -> str:
+        """The name of the broad phase for these boxes."""
+        count = len(boxes.bounds)
+        if count <= self.BRUTE:
+            return "brute"
+        if len(boxes.rules) and np.count_nonzero(boxes.rules[:, STATIC]) >= self.STATIC_SHARE * count:
+            return "bsp"
+        return "tree" if cell_crowd(boxes.bounds) > self.CROWD else "grid"
+
+    @staticmethod
+    def _make(name: str) -> BroadPhase:
+        if name == "brute":
+            return Brute()
+        return DynamicTree() if name == "tree" else Coherent(Bsp() if name == "bsp" else Grid())
 
 
 METHODS: dict[str, type[BroadPhase]] = {

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._jit import device, kernel
-from thud.broadphase.boxes import Boxes, Floats, Ints
+from thud.broadphase.boxes import STATIC, Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, scan_run, sorted_pairs
 
@@ -213,6 +213,10 @@ class Coherent:
         self._fat = None
         fat = np.empty_like(boxes.bounds)
         fast = fatten(0, len(fat), boxes.bounds, before, LIFE, LEAST_FAT, MOST_FAT, fat)
+        if len(boxes.rules):
+            # What is static needs no fat, and a broad phase that keeps what it knows of static boxes sees the same ones.
+            static = boxes.rules[:, STATIC] != 0
+            fat[static] = boxes.bounds[static]
         if short or fast > self._few(len(fat)):
             self._pause = PAUSE
             return False

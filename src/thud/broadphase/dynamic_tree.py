@@ -28,8 +28,8 @@ from thud.bvh.morton_tree import build_morton_tree, morton_order, split_codes
 PARENT, LEFT, RIGHT = 0, 1, 2
 OUT = -2
 
-#: Boxes that are put in anew one by one: at most this part of all. Each takes about as long as eight in a bulk build.
-_FEW_OF = 0.1
+#: Boxes that are put in anew one by one: at most this part of all. Each takes about as long as ten in a bulk build.
+_FEW_OF = 0.03
 
 #: Surfaces are those of boxes cut off here, so that those of infinite boxes can be compared. Metres.
 _FAR = 1e100
@@ -128,24 +128,30 @@ def take_leaf(boxes, links, state, free, i):
 @device
 def cheapest_sibling(boxes, links, root, i):
     """The node beside which leaf i adds the least surface, as far as a descent that never turns back finds it."""
-    node, depth = np.int64(root), 0
-    while links[node, LEFT] >= 0:
-        whole = joint_surface(boxes, node, i)
-        # A parent for this node and the leaf; or what both ways down cost, beyond what all below here grow by in any case.
-        here, grown = 2.0 * whole, 2.0 * (whole - joint_surface(boxes, node, node))
+    node, best_node, depth = np.int64(root), np.int64(root), 0
+    leaf_surface = joint_surface(boxes, i, i)
+    surface, joint, inherited, best = joint_surface(boxes, node, node), joint_surface(boxes, node, i), 0.0, np.inf
+    while True:
+        # A parent for this node and the leaf, and what all nodes above grow by.
+        if joint + inherited <= best:
+            best, best_node = joint + inherited, node
+        if links[node, LEFT] < 0:
+            return best_node
+        inherited += joint - surface
         left, right = np.int64(links[node, LEFT]), np.int64(links[node, RIGHT])
-        cost_left, cost_right = grown + joint_surface(boxes, left, i), grown + joint_surface(boxes, right, i)
-        if links[left, LEFT] >= 0:
-            cost_left -= joint_surface(boxes, left, left)
-        if links[right, LEFT] >= 0:
-            cost_right -= joint_surface(boxes, right, right)
-        if here < cost_left and here < cost_right:
-            break
+        joint_left, joint_right = joint_surface(boxes, left, i), joint_surface(boxes, right, i)
+        left_surface, right_surface = joint_surface(boxes, left, left), joint_surface(boxes, right, right)
+        # The least it can cost on either side: below a larger child, the new parent is no smaller than the leaf.
+        least_left = inherited + joint_left + (min(leaf_surface - left_surface, 0.0) if links[left, LEFT] >= 0 else 0.0)
+        least_right = inherited + joint_right + (min(leaf_surface - right_surface, 0.0) if links[right, LEFT] >= 0 else 0.0)
+        if best < least_left and best < least_right:
+            return best_node
         # Of equals, now the one, now the other: boxes in one place would make a list of the tree.
-        go_left = cost_left < cost_right or (cost_left == cost_right and (i >> (depth & 31)) & 1 == 0)
-        node = left if go_left else right
+        if least_left < least_right or (least_left == least_right and (i >> (depth & 31)) & 1 == 0):
+            node, joint, surface = left, joint_left, left_surface
+        else:
+            node, joint, surface = right, joint_right, right_surface
         depth += 1
-    return node
 
 
 @device
@@ -256,7 +262,7 @@ class DynamicTree(Coherent):
         return 8 + int(_FEW_OF * count)
 
     def _link(self, fat: Floats) -> None:
-        """The tree of the fat boxes, if it is not there yet: it is made when the first box escapes."""
+        """The tree of the fat boxes, if it is not there yet: it is made when boxes escape, and used until all begins anew."""
         if self._linked is fat:
             return
         count = len(fat)
@@ -270,6 +276,10 @@ class DynamicTree(Coherent):
         """New fat boxes and leaves for some, and their pairs."""
         fat = self._fat
         assert fat is not None
+        if self._linked is not fat and len(escaped) <= super()._few(len(fat)):
+            # So few that a scan of all is cheaper than making the tree.
+            super()._put_anew(boxes, before, escaped, threads)
+            return
         self._link(fat)
         move_leaves(
             escaped, boxes.bounds, before, LIFE, LEAST_FAT, MOST_FAT, fat,

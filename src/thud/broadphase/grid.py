@@ -218,6 +218,32 @@ def large_rows(start, stop, large_bounds, large, bounds, order, rules, out):
     return keep_allowed(rules, out, found)
 
 
+def few_large(count: int) -> int:
+    """How many of `count` objects may be tested against all."""
+    return max(_LARGE, math.isqrt(count) // 4)
+
+
+def common_extent(finite: Floats, count: int) -> float:
+    """The largest of the finite extents of `count` objects but for a few outliers, if it is at least a quarter smaller."""
+    few = min(few_large(count), len(finite) - 1)
+    largest, common = float(finite.max()), float(np.partition(finite, len(finite) - 1 - few)[len(finite) - 1 - few])
+    return common if common < 0.75 * largest else largest
+
+
+def cell_crowd(bounds: Floats) -> float:
+    """Objects a cell of the grid, on average, if they are spread evenly: large where their sizes differ much."""
+    extents = np.empty(len(bounds))
+    box_extents(bounds, extents)
+    inside = (extents >= 0.0) & (extents < np.inf)
+    if not inside.any():
+        return 0.0
+    edge = common_extent(extents[inside], len(bounds))
+    span = np.ptp(bounds[inside, :3], axis=0)
+    # Along an axis without extent there is one cell.
+    cells = np.maximum(span / edge, 1.0) if edge > 0.0 else np.full(3, np.inf)
+    return float(np.count_nonzero(inside) / cells.prod())
+
+
 class Grid:
     """A uniform grid. Best where most objects are of similar size."""
 
@@ -229,7 +255,7 @@ class Grid:
 
     def _choose_cell(self, extents: Floats, bounds: Floats) -> None:
         """Keep the cell of the last frame if it still fits; else the largest extent but for a few."""
-        few = max(_LARGE, math.isqrt(len(extents)) // 4)
+        few = few_large(len(extents))
         if self._cell > 0.0:
             above = int(np.count_nonzero(extents * BROAD_CELL > self._cell))
             half = int(np.count_nonzero(extents * BROAD_CELL > 0.5 * self._cell))
@@ -239,12 +265,7 @@ class Grid:
         if len(finite) == 0:
             self._cell = 1.0
             return
-        largest = float(finite.max())
-        common = float(
-            np.partition(finite, len(finite) - 1 - min(few, len(finite) - 1))[len(finite) - 1 - min(few, len(finite) - 1)]
-        )
-        # Without a few outliers the cell is at least a quarter smaller, or it is not worth it.
-        edge = common if common < 0.75 * largest else largest
+        edge = common_extent(finite, len(extents))
         self._cell = max(edge, 1e-300) * BROAD_CELL if edge > 0.0 else 1.0
         lower, upper = bounds[:, :3], bounds[:, 3:]
         inside = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)

@@ -66,5 +66,3 @@ def collect_leaf_pairs(
     return collector.collect(
         leaf_pairs_rows, len(level), threads, columns, padded, node_boxes, skip, first, count, boxes.rules, rows_per_chunk=64
     )
-
-

@@ -1,10 +1,10 @@
 """Loose octree, updated each step ([Slides]: octree in collision detection).
 
 Space is a cube that is halved along each axis, level by level. Cells are loose, that is enlarged by 2: an object goes to the
-level at which a cell is just as large as it is, to the cell that its centre is in, and sticks out of that by no more than half a
-cell. So its place follows from its size and centre at once, and moving it costs nothing more than computing that place anew. The
-tree is descended only where a region holds more objects than can be tested at a time (eight; with one object there is nothing
-to test at all), so that what is sparse stays near the root.
+level at which a cell is just as large as it is, to the cell that its centre is in, and sticks out of that by no more than half
+a cell. So its place follows from its size and centre at once, and moving it costs nothing more than computing that place anew.
+The tree is descended only where a region holds more objects than can be tested at a time (eight; with one object there is
+nothing to test at all), so that what is sparse stays near the root.
 
 Places are numbers, one digit a level: 0 for "stays here", else 1 plus the child. Sorting them puts the cells in depth-first
 order, each before its children. For the descent a cell counts as large as what is in it, which is never more than the loose
@@ -123,11 +123,9 @@ class Octree:
         count = octree_places(bounds, frame, edge, levels, places, items)
         places, items = places[:count], items[:count]
         sort_with(places, items)
-        # No more nodes than this: a cell of more than LEAF objects has at least two below it, or one and leaves.
-        room = (4 + _LEVELS) * count + 8
+        # An object is in at most one cell a level, and in one leaf.
+        room = (2 + _LEVELS) * count + 8
         level, first, number = (np.empty(room, np.int32) for _ in range(3))
         nodes = octree_nodes(places, levels, LEAF, level, first, number)
-        found = collect_leaf_pairs(
-            self._collector, boxes, items, (level[:nodes], first[:nodes], number[:nodes]), threads
-        )
+        found = collect_leaf_pairs(self._collector, boxes, items, (level[:nodes], first[:nodes], number[:nodes]), threads)
         return sorted_pairs(found, len(bounds))

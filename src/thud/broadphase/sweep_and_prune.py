@@ -35,11 +35,11 @@ from thud.bvh.radix import sort_with
 
 Int32s = npt.NDArray[np.int32]
 
-#: Swaps an axis that still pay: this many a marker, or the number of steps of eight boxes of the last sweep if that is more.
-_SWAPS = 8
+#: Swaps a marker, on average over an axis, that still pay: more take longer than the sweep of a whole frame.
+_SWAPS = 2
 
 #: Most frames in a row that are swept at once, after repeated failures.
-_PAUSE = 15
+_PAUSE = 31
 
 #: A strip of the sweep holds at least so many boxes, on average, and is as wide as so many of them.
 _STRIP, _STRIP_WIDTH = 256, 4.0
@@ -64,38 +64,38 @@ def marker_key(bits, bounds, marker, axis):
     return in_order(bits[i, axis + 3 * (marker & 1)])
 
 
-@kernel("i8, i8, i8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i4[:,::1], i8, u8[:,::1], i8[:,::1]")
-def sort_axes(start, stop, bits, bounds, before, keys, markers, limit, changes_out, totals_out):
+@kernel("i8, i8, i8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], i4[:,::1], i8, u8[:,::1], i8[:,::1]")
+def sort_axes(start, stop, bits, bounds, before, by_marker, keys, markers, limit, changes_out, totals_out):
     """Insertion sort of the lists of axes [start, stop), with the new boxes; `bits` are the same numbers as whole ones, and
-    `before` the boxes of the last frame.
+    `before` the boxes of the last frame. by_marker is work space, for the keys in the order of the boxes.
 
     changes_out gets the pairs to put in and to take out; totals_out their number and 1, or 0 when swaps or changes were too
     many: then the lists are worth nothing.
     """
     room = changes_out.shape[1]
     for axis in range(start, stop):
-        for k in range(markers.shape[1]):
-            keys[axis, k] = marker_key(bits, bounds, np.int64(markers[axis, k]), axis)
+        for i in range(bounds.shape[0]):
+            by_marker[axis, 2 * i] = marker_key(bits, bounds, 2 * i, axis)
+            by_marker[axis, 2 * i + 1] = marker_key(bits, bounds, 2 * i + 1, axis)
         swaps, found = 0, 0
-        for k in range(1, markers.shape[1]):
-            key, marker = keys[axis, k], np.int64(markers[axis, k])
-            at = k
+        for k in range(markers.shape[1]):
+            marker = np.int64(markers[axis, k])
+            key = by_marker[axis, marker]
+            at, i, is_out = k, marker >> 1, marker & 1
             while at > 0:
                 other_key, other = keys[axis, at - 1], np.int64(markers[axis, at - 1])
-                if other_key < key or (other_key == key and (other & 1) <= (marker & 1)):
+                if other_key < key or (other_key == key and (other & 1) <= is_out):
                     break
-                if (marker ^ other) & 1 == 1 and found < room:
-                    i, j = marker >> 1, other >> 1
-                    pair = (np.uint64(min(i, j)) << np.uint64(32)) | np.uint64(max(i, j))
-                    if marker & 1 == 0:
-                        if boxes_overlap(bounds, i, j) and i != j:
-                            changes_out[axis, found] = pair
-                            found += 1
-                    elif boxes_overlap(before, i, j) and i != j:
-                        changes_out[axis, found] = pair | REMOVE
-                        found += 1
                 keys[axis, at], markers[axis, at] = other_key, other
                 at -= 1
+                if (other & 1) != is_out and found < room:
+                    # An "in" now before an "out": do they overlap now? An "out" before an "in": did they?
+                    j = other >> 1
+                    meet = boxes_overlap(before, i, j) if is_out == 1 else boxes_overlap(bounds, i, j)
+                    if meet and i != j:
+                        pair = (np.uint64(min(i, j)) << np.uint64(32)) | np.uint64(max(i, j))
+                        changes_out[axis, found] = pair | REMOVE if is_out == 1 else pair
+                        found += 1
             keys[axis, at], markers[axis, at] = key, marker
             swaps += k - at
             if swaps > limit:
@@ -177,22 +177,6 @@ def sweep_rows(start, stop, axis, bounds, order, reach, starts, rules, out):
     return keep_allowed(rules, out, found)
 
 
-@kernel("i4[:,::1]")
-def count_open(markers):
-    """Pairs of intervals that overlap on the axis with the fewest of them: markers open while another opens."""
-    fewest = np.int64(2**62)
-    for axis in range(3):
-        opened, total = 0, 0
-        for k in range(markers.shape[1]):
-            if markers[axis, k] & 1 == 0:
-                total += opened
-                opened += 1
-            else:
-                opened -= 1
-        fewest = min(fewest, total)
-    return fewest
-
-
 class SweepAndPrune:
     """Sweep and prune. Best where objects move little from frame to frame: then a frame is a look at each marker."""
 
@@ -202,6 +186,7 @@ class SweepAndPrune:
         self._before: Floats = np.empty((0, 6))
         self._rules: Keys = np.empty((0, 3), np.uint64)
         self._keys, self._markers = np.empty((3, 0), np.int64), np.empty((3, 0), np.int32)
+        self._by_marker = self._keys
         self._limit = self._pause = self._failures = 0
         self._listed = False
 
@@ -213,8 +198,8 @@ class SweepAndPrune:
         totals, room = np.empty((3, 2), np.int64), 4 * len(boxes.bounds) + 1024
         changes = np.empty((3, room), np.uint64)
         run_rows(
-            sort_axes, 3, threads, boxes.bounds.view(np.int64), boxes.bounds, self._before, self._keys, self._markers,
-            self._limit, changes, totals, rows_per_chunk=1,
+            sort_axes, 3, threads, boxes.bounds.view(np.int64), boxes.bounds, self._before, self._by_marker, self._keys,
+            self._markers, self._limit, changes, totals, rows_per_chunk=1,
         )  # fmt: skip
         if not totals[:, 1].all():
             self._failures = min(2 * self._failures + 1, _PAUSE)
@@ -252,11 +237,12 @@ class SweepAndPrune:
         """Markers of the three axes, sorted."""
         count = len(boxes.bounds)
         self._keys, self._markers = np.empty((3, 2 * count), np.int64), np.empty((3, 2 * count), np.int32)
+        self._by_marker = np.empty_like(self._keys)
         keys = np.empty(2 * count, np.uint64)
         for axis in range(3):
             start_axis(boxes.bounds.view(np.int64), boxes.bounds, axis, 1, keys, self._markers[axis])
             sort_with(keys, self._markers[axis])
-        self._limit = max(_SWAPS * 2 * count, count_open(self._markers) // 8)
+        self._limit = _SWAPS * 2 * count + 64
         self._keep(boxes)
 
     def _sweep(self, boxes: Boxes, threads: int | None) -> list[Keys]:

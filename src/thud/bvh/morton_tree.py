@@ -332,7 +332,9 @@ def rays_in_tree(
     """
     places = np.zeros(len(origins) + 1, np.int64)
     nothing = np.empty(0)
-    run_rows(rays_in_tree_rows, len(origins), threads, origins, directions, reach, *tree, places, np.empty(0, np.int64), nothing)
+    run_rows(
+        rays_in_tree_rows, len(origins), threads, origins, directions, reach, *tree, places, np.empty(0, np.int64), nothing
+    )
     np.cumsum(places, out=places)
     items, distance = np.empty(int(places[-1]), np.int64), np.empty(int(places[-1]))
     if len(items):
