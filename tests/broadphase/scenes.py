@@ -54,6 +54,9 @@ def scene(name: str, count: int, seed: int) -> Boxes:
     elif name == "long":
         halves[np.arange(count), rng.integers(0, 3, count)] *= 20.0
     found = boxes_of(centers, halves, random_rules(rng, count) if name == "rules" else NO_RULES)
+    if name == "infinite":
+        # Some end on one side only.
+        found.bounds[1::19, 3] = FARTHEST
     if name in ("absent", "infinite", "absent and infinite"):
         found.bounds[rng.random(count) < 0.3] = [np.inf] * 3 + [-np.inf] * 3
     return found

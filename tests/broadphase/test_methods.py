@@ -8,7 +8,7 @@ import pytest
 from tests.broadphase.scenes import SCENES, boxes_of, scene
 from tests.oracles.boxes import overlapping_pairs
 from thud.broadphase import bsp, dynamic_tree, sweep_and_prune
-from thud.broadphase.boxes import as_boxes, as_rules
+from thud.broadphase.boxes import FARTHEST, as_boxes, as_rules
 from thud.broadphase.bsp import Bsp
 from thud.broadphase.choose import Auto
 from thud.broadphase.dynamic_tree import LEFT, OUT, PARENT, RIGHT, DynamicTree
@@ -49,7 +49,7 @@ def test_sweep_and_prune_sweeps_once_and_then_swaps(monkeypatch: pytest.MonkeyPa
         boxes = boxes_of(centers, halves)
         # Absent and infinite ones come and go: their markers share the ends of the lists.
         if frame % 3 == 0:
-            boxes.bounds[frame % 4], boxes.bounds[4 + frame % 5] = ABSENT, [-np.inf] * 3 + [np.inf] * 3
+            boxes.bounds[frame % 4], boxes.bounds[4 + frame % 5] = ABSENT, [-FARTHEST] * 3 + [FARTHEST] * 3
         np.testing.assert_array_equal(phase.pairs(boxes), overlapping_pairs(boxes.bounds, boxes.rules))
     assert len(sweeps) == 2
 
@@ -126,7 +126,7 @@ def test_the_dynamic_tree_stays_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
         boxes = boxes_of(centers, halves)
         boxes.bounds[absent] = ABSENT
         if frame % 7 > 3:
-            boxes.bounds[5] = [-np.inf, 0.0, -np.inf, np.inf, 1.0, np.inf]
+            boxes.bounds[5] = [-FARTHEST, 0.0, -FARTHEST, FARTHEST, 1.0, FARTHEST]
         np.testing.assert_array_equal(phase.pairs(boxes), overlapping_pairs(boxes.bounds, boxes.rules), err_msg=f"{frame}")
         if phase._linked is phase._fat and phase._fat is not None:
             check_tree(phase)

@@ -34,6 +34,9 @@ _PATIENCE = 6
 #: Objects below which a second thread costs more than it brings (50 us for a hand-over, 0.1 us an object).
 _SHARED = 4096
 
+#: An object longer than this counts as infinite, metres.
+_FAR = 1e300
+
 #: Objects that may be tested against all: this many, or the square root of their number. Their scan takes N / 8 tests each.
 _LARGE = 16
 
@@ -234,7 +237,7 @@ def cell_crowd(bounds: Floats) -> float:
     """Objects a cell of the grid, on average, if they are spread evenly: large where their sizes differ much."""
     extents = np.empty(len(bounds))
     box_extents(bounds, extents)
-    inside = (extents >= 0.0) & (extents < np.inf)
+    inside = (extents >= 0.0) & (extents < _FAR)
     if not inside.any():
         return 0.0
     edge = common_extent(extents[inside], len(bounds))
@@ -257,19 +260,18 @@ class Grid:
         """Keep the cell of the last frame if it still fits; else the largest extent but for a few."""
         few = few_large(len(extents))
         if self._cell > 0.0:
-            above = int(np.count_nonzero(extents * BROAD_CELL > self._cell))
-            half = int(np.count_nonzero(extents * BROAD_CELL > 0.5 * self._cell))
+            above = int(np.count_nonzero(extents > self._cell / BROAD_CELL))
+            half = int(np.count_nonzero(extents > 0.5 * self._cell / BROAD_CELL))
             if above <= few < half or (above == 0 and half > 0):
                 return
-        finite = extents[(extents >= 0.0) & (extents < np.inf)]
+        bounded = (extents >= 0.0) & (extents < _FAR)
+        finite = extents[bounded]
         if len(finite) == 0:
             self._cell = 1.0
             return
         edge = common_extent(finite, len(extents))
         self._cell = max(edge, 1e-300) * BROAD_CELL if edge > 0.0 else 1.0
-        lower, upper = bounds[:, :3], bounds[:, 3:]
-        inside = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
-        self._axis = int(np.argmax(np.ptp(lower[inside], axis=0))) if inside.any() else 0
+        self._axis = int(np.argmax(np.ptp(bounds[bounded, :3], axis=0)))
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:
         """(M, 2) overlapping pairs, sorted."""

@@ -31,13 +31,12 @@ def allowed(rules, i, j):
 
 @device
 def boxes_overlap(bounds, i, j):
-    """Whether boxes i and j overlap; touching counts, and what is not there overlaps nothing, not even an infinite box."""
+    """Whether boxes i and j overlap; touching counts, and what is not there overlaps nothing."""
     # All at once, so that there is one branch to guess.
     return (
         (bounds[i, 0] <= bounds[j, 3]) & (bounds[j, 0] <= bounds[i, 3])
         & (bounds[i, 1] <= bounds[j, 4]) & (bounds[j, 1] <= bounds[i, 4])
         & (bounds[i, 2] <= bounds[j, 5]) & (bounds[j, 2] <= bounds[i, 5])
-        & (bounds[i, 0] <= bounds[i, 3]) & (bounds[j, 0] <= bounds[j, 3])
     )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ the boxes are sorted by one axis and swept once, eight at a time, in strips acro
 growing number of frames goes that way at once.
 
 Markers are compared as whole numbers in the order of the floats they come from; at equal values an "in" is before an "out", so
-that touching counts. What is not there has its "out" before all others and its "in" after all.
+that touching counts. What is not there has its "out" before all others and its "in" after all, at infinity, where no box
+reaches.
 """
 
 from __future__ import annotations
@@ -44,8 +45,6 @@ _PAUSE = 31
 #: A strip of the sweep holds at least so many boxes, on average, and is as wide as so many of them.
 _STRIP, _STRIP_WIDTH = 256, 4.0
 
-_FIRST, _LAST = np.int64(-(2**63)), np.int64(2**63 - 1)
-
 
 @device
 def in_order(bits):
@@ -55,19 +54,11 @@ def in_order(bits):
     return np.int64(0) if bits == np.int64(-(2**63)) else bits ^ np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-@device
-def marker_key(bits, bounds, marker, axis):
-    """Where a marker (2 i for "in", 2 i + 1 for "out") belongs on an axis."""
-    i = marker >> 1
-    if not bounds[i, 0] <= bounds[i, 3]:
-        return _FIRST if marker & 1 else _LAST
-    return in_order(bits[i, axis + 3 * (marker & 1)])
-
-
 @kernel("i8, i8, i8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], i4[:,::1], i8, u8[:,::1], i8[:,::1]")
 def sort_axes(start, stop, bits, bounds, before, by_marker, keys, markers, limit, changes_out, totals_out):
     """Insertion sort of the lists of axes [start, stop), with the new boxes; `bits` are the same numbers as whole ones, and
-    `before` the boxes of the last frame. by_marker is work space, for the keys in the order of the boxes.
+    `before` the boxes of the last frame. Marker 2 i is the "in" of box i, 2 i + 1 its "out". by_marker is work space, for the
+    keys in the order of the boxes.
 
     changes_out gets the pairs to put in and to take out; totals_out their number and 1, or 0 when swaps or changes were too
     many: then the lists are worth nothing.
@@ -75,8 +66,7 @@ def sort_axes(start, stop, bits, bounds, before, by_marker, keys, markers, limit
     room = changes_out.shape[1]
     for axis in range(start, stop):
         for i in range(bounds.shape[0]):
-            by_marker[axis, 2 * i] = marker_key(bits, bounds, 2 * i, axis)
-            by_marker[axis, 2 * i + 1] = marker_key(bits, bounds, 2 * i + 1, axis)
+            by_marker[axis, 2 * i], by_marker[axis, 2 * i + 1] = in_order(bits[i, axis]), in_order(bits[i, axis + 3])
         swaps, found = 0, 0
         for k in range(markers.shape[1]):
             marker = np.int64(markers[axis, k])
@@ -103,13 +93,14 @@ def sort_axes(start, stop, bits, bounds, before, by_marker, keys, markers, limit
         totals_out[axis, 0], totals_out[axis, 1] = found, np.int64(swaps <= limit and found < room)
 
 
-@kernel("i8[:,::1], f8[:,::1], i8, i8, u8[::1], i4[::1]")
-def start_axis(bits, bounds, axis, ends, keys_out, markers_out):
-    """Keys, to be sorted as unsigned numbers, of all "in" markers of an axis, and with `ends` of the "out" markers behind."""
-    count = bounds.shape[0]
+@kernel("i8[:,::1], i8, i8, u8[::1], i4[::1]")
+def start_axis(bits, axis, ends, keys_out, markers_out):
+    """Keys, to be sorted as unsigned numbers, of all "in" markers of an axis, and with `ends` of the "out" markers behind; in
+    a stable sort these then come after "in" markers of the same value."""
+    count = bits.shape[0]
     for k in range((1 + ends) * count):
         marker = 2 * k if k < count else 2 * (k - count) + 1
-        keys_out[k] = np.uint64(marker_key(bits, bounds, marker, axis)) ^ np.uint64(1 << 63)
+        keys_out[k] = np.uint64(in_order(bits[marker >> 1, axis + 3 * (marker & 1)])) ^ np.uint64(1 << 63)
         markers_out[k] = marker
 
 
@@ -240,7 +231,7 @@ class SweepAndPrune:
         self._by_marker = np.empty_like(self._keys)
         keys = np.empty(2 * count, np.uint64)
         for axis in range(3):
-            start_axis(boxes.bounds.view(np.int64), boxes.bounds, axis, 1, keys, self._markers[axis])
+            start_axis(boxes.bounds.view(np.int64), axis, 1, keys, self._markers[axis])
             sort_with(keys, self._markers[axis])
         self._limit = _SWAPS * 2 * count + 64
         self._keep(boxes)
@@ -254,7 +245,7 @@ class SweepAndPrune:
         spans = frame[3:6] - frame[:3] if finite else np.zeros(3)
         across, axis = (int(c) for c in np.argsort(spans, kind="stable")[1:])
         keys, markers = np.empty(count, np.uint64), np.empty(count, np.int32)
-        start_axis(bounds.view(np.int64), bounds, axis, 0, keys, markers)
+        start_axis(bounds.view(np.int64), axis, 0, keys, markers)
         sort_with(keys, markers)
         strips = 1
         if 0.0 < spans[across] < np.inf and frame[6] > 0.0:

@@ -34,6 +34,9 @@ _LARGE = 0.125
 #: Most and fewest bits of a code, an axis. So many are taken that a cell is half as large as a typical box.
 _MOST_BITS, _LEAST_BITS = 21, 4
 
+#: What is farther away than this counts as infinitely far, metres: differences of such numbers may overflow.
+_FAR = 1e300
+
 #: Ranges that wait while nodes are made: one a level, 63 of bits and 32 of halving equal codes.
 _STACK = 128
 
@@ -51,10 +54,10 @@ def spread_bits(x):
 
 @device
 def middle(lower, upper, otherwise):
-    """Middle of an interval; that of an infinite one is its finite end, or `otherwise`."""
-    if lower > -np.inf:
-        return 0.5 * lower + 0.5 * upper if upper < np.inf else (lower if lower < np.inf else otherwise)
-    return upper if -np.inf < upper < np.inf else otherwise
+    """Middle of an interval; that of an unbounded one is its end that is near, or `otherwise`."""
+    if lower > -_FAR:
+        return 0.5 * lower + 0.5 * upper if upper < _FAR else (lower if lower < _FAR else otherwise)
+    return upper if -_FAR < upper < _FAR else otherwise
 
 
 @device
@@ -72,9 +75,9 @@ def measure_centers(bounds, frame_out):
     inverse = 0.0
     for i in range(bounds.shape[0]):
         extent = box_extent(bounds, i)
-        if not 0.0 <= extent < np.inf:
-            continue
         x, y, z = 0.5 * (bounds[i, 0] + bounds[i, 3]), 0.5 * (bounds[i, 1] + bounds[i, 4]), 0.5 * (bounds[i, 2] + bounds[i, 5])
+        if not (0.0 <= extent < _FAR and max(abs(x), max(abs(y), abs(z))) < _FAR):
+            continue
         lx, ly, lz = min(lx, x), min(ly, y), min(lz, z)
         ux, uy, uz = max(ux, x), max(uy, y), max(uz, z)
         inverse += 1.0 / extent
