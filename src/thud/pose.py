@@ -34,7 +34,10 @@ class Pose:
             raise InvalidInputError(f"position: expected shape (3,) or (N, 3), got {p.shape}")
         if q.ndim not in (1, 2) or q.shape[-1] != 4:
             raise InvalidInputError(f"quaternion: expected shape (4,) or (N, 4) wxyz, got {q.shape}")
-        count = max(np.atleast_2d(p).shape[0], np.atleast_2d(q).shape[0])
+        counts = {np.atleast_2d(p).shape[0], np.atleast_2d(q).shape[0]} - {1}
+        if len(counts) > 1:
+            raise InvalidInputError(f"position, quaternion: expected equal numbers of rows or one, got {p.shape} and {q.shape}")
+        count = counts.pop() if counts else 1
         rows = np.empty((count, 12))
         rows[:, :9] = rotation_from_quaternion(np.atleast_2d(q), "quaternion")
         rows[:, 9:] = np.atleast_2d(p)
@@ -180,6 +183,8 @@ def as_poses(pose: PoseLike, name: str) -> npt.NDArray[np.float64]:
         Naming the argument, the row and what was expected.
     """
     if isinstance(pose, Pose):
+        if len(pose._rows) == 0:
+            raise InvalidInputError(f"{name}: expected at least one row, got none")
         return pose._rows
     if pose is None:
         return np.array([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0, 0, 0, 0]])

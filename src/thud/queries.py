@@ -325,11 +325,8 @@ def raycast(
     from thud.narrowphase.raycast import raycast_rows
 
     packed = as_packed((shape,), "shape")
-    start, along = as_points(origins, "origins"), as_directions(directions, "directions")
-    along = along / np.abs(along).max(axis=1, keepdims=True)
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    rows = as_poses(pose, "pose")
-    count = broadcast_rows("origins, directions, pose", start, along, rows)
+    start, along, rows, count = _ray_arguments(origins, directions, pose)
+    along = _unit(along)
     out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     fields = (out.distance, out.point, out.normal, out.triangle)
     run_rows(raycast_rows, count, threads, packed, start, along, rows, as_reach(max_distance), int(any_hit), *fields)
@@ -343,6 +340,12 @@ def _ray_arguments(
     return start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
 
 
+def _unit(directions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Of length 1; by the largest component first, so that no square over- or underflows."""
+    along = directions / np.abs(directions).max(axis=1, keepdims=True)
+    return along / np.linalg.norm(along, axis=1, keepdims=True)
+
+
 def raycast_all(
     shape: Shape,
     origins: npt.ArrayLike,
@@ -352,24 +355,39 @@ def raycast_all(
     max_distance: float = np.inf,
     threads: int | None = None,
 ) -> RayCrossings:
-    """All crossings of rays with a mesh's surface.
+    """All crossings of rays with a shape's surface, where they enter and where they leave.
 
     On a closed mesh a ray through an edge or a vertex crosses exactly one of the triangles there (or, where it only grazes
-    the surface, none or two): from inside there is an odd number of crossings, from outside an even one.
+    the surface, none or two): from inside there is an odd number of crossings, from outside an even one. A convex shape is
+    crossed twice from outside, once from inside or on its surface, and a half-space once; `triangle` is -1. A compound
+    answers for each part by itself, also where it lies inside another; `triangle` is then the number of the part.
 
     Parameters
     ----------
-    shape : a TriangleMesh
+    shape : the shape
     origins, directions : (3,) or (N, 3) world frame; directions are normalised
     pose : of the shape; one or N
     max_distance : metres; crossings beyond it are left out
     threads : how many to use; default all cores
     """
-    if not isinstance(shape, TriangleMesh):
-        raise UnsupportedQueryError(f"raycast_all: expected a TriangleMesh, got {type(shape).__name__}; use raycast")
-    from thud.narrowphase.mesh_raycast import raycast_all_mesh
+    if isinstance(shape, TriangleMesh):
+        from thud.narrowphase.mesh_raycast import raycast_all_mesh
 
-    return raycast_all_mesh(shape, *_ray_arguments(origins, directions, pose), as_reach(max_distance), threads)
+        return raycast_all_mesh(shape, *_ray_arguments(origins, directions, pose), as_reach(max_distance), threads)
+    if _is_compound_with_mesh(shape):
+        found = [
+            raycast_all(leaf, origins, directions, pose=at, max_distance=max_distance, threads=threads)
+            for leaf, at in _placed_leaves(shape, pose)
+        ]
+        columns = {field.name: np.concatenate([getattr(one, field.name) for one in found]) for field in fields(RayCrossings)}
+        columns["triangle"] = np.repeat(np.arange(len(found)), [len(one.row) for one in found])
+        order = np.lexsort((columns["triangle"], columns["distance"], columns["row"]))
+        return RayCrossings(**{name: column[order] for name, column in columns.items()})
+    from thud.narrowphase.raycast_all import raycast_all_convex
+
+    packed = as_packed((shape,), "shape")
+    start, along, rows, count = _ray_arguments(origins, directions, pose)
+    return raycast_all_convex(packed, start, _unit(along), rows, count, as_reach(max_distance), threads)
 
 
 def contains(

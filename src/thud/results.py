@@ -122,9 +122,10 @@ class RayCrossings:
     point: Floats
     """(M, 3) where."""
     normal: Floats
-    """(M, 3) unit normal of the triangle by its winding: against the ray where it enters a solid, along it where it leaves."""
+    """(M, 3) outward unit normal, of a triangle by its winding: against the ray where it enters a solid, along it where it
+    leaves."""
     triangle: Ints
-    """(M,) triangle of the mesh."""
+    """(M,) triangle of a mesh or part of a compound; -1 for other shapes."""
 
 
 @dataclass(frozen=True, slots=True)

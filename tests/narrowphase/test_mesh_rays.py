@@ -11,7 +11,7 @@ from tests.geometry.test_ray_mesh import EXACT
 from tests.oracles import geometry as oracle
 from tests.oracles.mesh_points import bumpy_sphere, soup, terrain
 from thud import geometry
-from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.errors import InvalidInputError
 
 VOXELS = {"L": L_SHAPE, "ring": RING, "hollow": HOLLOW, "touching corners": CORNERS_TOUCH}
 MESHES = {
@@ -225,8 +225,6 @@ def test_the_order_of_rays_and_the_tree_change_nothing() -> None:
 
 def test_errors() -> None:
     mesh = thud.TriangleMesh(*MESHES["one"])
-    with pytest.raises(UnsupportedQueryError, match="TriangleMesh"):
-        thud.raycast_all(thud.Sphere(1.0), [0, 0, 0], [1, 0, 0])
     with pytest.raises(InvalidInputError, match="origins: row 1"):
         thud.raycast(mesh, [[0, 0, 0], [1e80, 0, 0]], [1, 0, 0])
     with pytest.raises(InvalidInputError, match="directions: row 0 is zero"):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from thud.geometry.mesh import ray_crossing, ray_triangle_exact
+from thud.narrowphase.mesh_raycast import unit
+
 
 def soup(rng, count, size=0.3):
     """`count` triangles anywhere in a cube."""
@@ -57,3 +60,16 @@ def winding_number(points, vertices, faces):
         below = lengths[0] * lengths[1] * lengths[2] + dots[0] * lengths[2] + dots[1] * lengths[0] + dots[2] * lengths[1]
         total += 2.0 * np.arctan2(volume, below)
     return total / (4.0 * np.pi)
+
+
+def ray_table(origins, directions, vertices, faces, crossing=False):
+    """(N, T) exact distance along each ray to each triangle, inf for a miss; with `crossing` an edge belongs to one of its
+    triangles only. Directions are made unit vectors as `thud.raycast` does: the last bit decides what a ray through a corner
+    meets."""
+    decide = ray_crossing if crossing else ray_triangle_exact
+    triangles = [tuple(tuple(p) for p in corners) for corners in np.asarray(vertices)[np.asarray(faces)].tolist()]
+    table = np.empty((len(origins), len(faces)))
+    for i, (o, d) in enumerate(zip(origins.tolist(), directions.tolist(), strict=True)):
+        along = unit(tuple(d))
+        table[i] = [decide(tuple(o), along, *corners) for corners in triangles]
+    return table

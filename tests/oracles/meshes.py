@@ -72,13 +72,13 @@ def surface_distance(a: Floats, b: Floats) -> float:
 
 
 def convex_distance(shape: thud.shapes.Shape, pose: thud.Pose, corners: Floats, thickness: float = 1e-7) -> float:
-    """Smallest distance of a convex shape to triangles, each made a thin prism; right to about the thickness."""
+    """Smallest distance of a convex shape to triangles, each thickened by an octahedron, since it may have no area; right
+    to about the thickness."""
     best = np.inf
+    pins = thickness * np.concatenate([np.eye(3), -np.eye(3)])
     for triangle in corners:
-        normal = np.cross(triangle[1] - triangle[0], triangle[2] - triangle[0])
-        normal *= thickness / np.linalg.norm(normal)
-        prism = thud.ConvexHull(np.concatenate([triangle + normal, triangle - normal]))
-        best = min(best, float(thud.distance(shape, prism, pose).distance[0]))
+        thick = thud.ConvexHull((triangle[:, None] + pins).reshape(-1, 3))
+        best = min(best, float(thud.distance(shape, thick, pose).distance[0]))
         if best == 0.0:
             break
     return best

@@ -11,7 +11,7 @@ from thud.math.vec3 import add, add_scaled, cross, dot, norm2, sub
 
 #: Triangles with |ab x ac|^2 below this times the fourth power of their longest edge also have their edges tried: the
 #: direction of a needle's normal is uncertain, its edges are not.
-_NEEDLE = 1e-6
+NEEDLE = 1e-6
 
 #: Squared gaps above this part of the squared size are no piercing blurred by roundoff: no need to look closer.
 _PIERCING = 1e-8
@@ -68,7 +68,7 @@ def closest_point_triangle(p, a, b, c):
         else:
             best = _shift_along(best, ca, wc, wa)
         best2 = norm2(best)
-    if best2 == math.inf or n2 < _NEEDLE * longest2 * longest2:
+    if best2 == math.inf or n2 < NEEDLE * longest2 * longest2:
         gap2, x, at = _edge_candidate(ar, br, ab)
         if gap2 < best2:
             best2, best, region = gap2, x, at if at < 2 else 3

@@ -143,6 +143,8 @@ def write_distance(
         distance_out[row], status_out[row] = math.inf, 0
         return
     ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+    # In the tree's frame: far from the world's origin the two points may round to one.
+    n = sub(y, x)
     x = transform(ra, ta, (x[0] + origin_a[0], x[1] + origin_a[1], x[2] + origin_a[2]))
     d = math.sqrt(d2)
     distance_out[row], status_out[row] = d, 1 if d == 0.0 else 0
@@ -151,8 +153,7 @@ def write_distance(
         point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = x
         return
     y = transform(ra, ta, (y[0] + origin_a[0], y[1] + origin_a[1], y[2] + origin_a[2]))
-    n = sub(y, x)
-    length = math.sqrt(norm2(n))
+    n, length = rotate(ra, n), math.sqrt(norm2(n))
     point_b_out[row, 0], point_b_out[row, 1], point_b_out[row, 2] = y
     normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n[0] / length, n[1] / length, n[2] / length
 

@@ -2,13 +2,15 @@
 
 The closest points of two disjoint triangles lie on two edges, or at a corner and inside a face. Nine pairs of edges, and
 six corners of which only those matter that lie closer to the other's plane than the best so far and above its inside.
-`geometry.triangle.closest_triangle_triangle` is the careful one that also knows of needles and of triangles that meet.
+A needle's normal is lost in roundoff, and with it what lies above its inside: its corners take the careful test.
+`geometry.triangle.closest_triangle_triangle` is the careful one throughout, which also knows of triangles that meet.
 """
 
 from __future__ import annotations
 
 from thud._jit import device, kernel
 from thud.geometry.segment import closest_segment_parameters
+from thud.geometry.triangle import NEEDLE, point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub
 
 
@@ -23,6 +25,13 @@ def corner_over_face(p, a, e1, e2, n, n2, best2):
         if v > 0.0 and w > 0.0 and v + w < n2:
             return height * height / n2, add_scaled(p, n, -height / n2)
     return best2, p
+
+
+@device
+def is_needle(n2, d0, d1, d2):
+    """Whether the direction of a triangle's normal n, n2 = |n|^2, is uncertain; by its three edges."""
+    longest2 = max(norm2(d0), max(norm2(d1), norm2(d2)))
+    return not n2 > NEEDLE * longest2 * longest2
 
 
 @device
@@ -49,17 +58,25 @@ def triangle_gap(a0, a1, a2, b0, b1, b2, best2):
     f2 = (-d2[0], -d2[1], -d2[2])
     n = cross(d0, f2)
     n2 = norm2(n)
+    needle = is_needle(n2, d0, d1, d2)
     for i in range(3):
         p = b0 if i == 0 else (b1 if i == 1 else b2)
-        gap2, x = corner_over_face(p, a0, d0, f2, n, n2, best2)
+        if needle:
+            gap2, x = point_triangle_called(p, a0, a1, a2)
+        else:
+            gap2, x = corner_over_face(p, a0, d0, f2, n, n2, best2)
         if gap2 < best2:
             best2, on_a, on_b = gap2, x, p
     f2 = (-e2[0], -e2[1], -e2[2])
     n = cross(e0, f2)
     n2 = norm2(n)
+    needle = is_needle(n2, e0, e1, e2)
     for i in range(3):
         p = a0 if i == 0 else (a1 if i == 1 else a2)
-        gap2, x = corner_over_face(p, b0, e0, f2, n, n2, best2)
+        if needle:
+            gap2, x = point_triangle_called(p, b0, b1, b2)
+        else:
+            gap2, x = corner_over_face(p, b0, e0, f2, n, n2, best2)
         if gap2 < best2:
             best2, on_a, on_b = gap2, p, x
     return best2, on_a, on_b
