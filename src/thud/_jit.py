@@ -2,7 +2,7 @@
 
 `@kernel` / `@device` compile with a fast-math subset that keeps NaN and infinity meaningful. `@exact_kernel` /
 `@exact_device` use no fast-math at all: with `reassoc` in the call chain the error term of a TwoSum compiles to 0.
-Exact code calls only exact devices, and no fast kernel calls exact code that it inlines.
+Exact code calls only exact devices; a fast kernel may call an exact kernel, and inlines no exact device.
 
 An entry kernel states its signature, so that `thud.warmup()` can compile it without running it and a test can assert
 that it has one specialisation:
@@ -35,6 +35,9 @@ from numba.core import event
 _config: Any = numba.config
 
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+#: Said, not left out: a function that says nothing is compiled with the options of whatever kernel first calls it.
+EXACT_MATH = False
 
 #: Folders whose files hold no kernel; an edit there leaves the compiled kernels valid.
 _NOT_KERNELS = {"cli", "viewer", "report", "io", "cluster"}
@@ -131,7 +134,7 @@ def kernel(argument: Any = None, *, inner: str | None = None) -> Any:
 
 def exact_kernel(argument: Any = None, *, inner: str | None = None) -> Any:
     """Compile a function with no fast-math: for inclusion tests, predicates, outward rounding and roots."""
-    return _decorator(argument, inner)
+    return _decorator(argument, inner, fastmath=EXACT_MATH)
 
 
 def device(function: Any = None, *, inner: str | None = None) -> Any:
@@ -151,7 +154,7 @@ def view_device(function: Callable[..., Any]) -> Any:
 
 def exact_device(function: Callable[..., Any]) -> Any:
     """Compile a helper that is inlined into exact kernels, with no fast-math."""
-    return _compile_later(function, None, forceinline=True, _nrt=False)
+    return _compile_later(function, None, fastmath=EXACT_MATH, forceinline=True, _nrt=False)
 
 
 class _CompileNotice(event.Listener):

@@ -25,6 +25,23 @@ def _orient3d_from_fast_code(a, b, c, d):
     return predicates.orient3d(a, b, c, d)
 
 
+@exact_kernel
+def _first_called_by_fast_code(a, b):
+    s = a + b
+    t = s - a
+    return (a - (s - t)) + (b - t)
+
+
+@kernel
+def _fast_caller(a, b):
+    return _first_called_by_fast_code(a, b)
+
+
+def test_exact_code_stays_exact_when_fast_code_compiles_it():
+    # Numba hands the caller's fast-math on to a function that says nothing about it, and keeps that version in its cache.
+    assert _fast_caller(1.0, 1e-20) == 1e-20
+
+
 def test_two_sum_survives_compilation():
     # With fast-math's `reassoc` the compiler proves the error term to be 0, which it is in real numbers.
     assert _inlined_two_sum(1.0, 1e-20) == (1.0, 1e-20)

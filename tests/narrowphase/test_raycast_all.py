@@ -85,7 +85,9 @@ def test_closed_forms() -> None:
     box = thud.raycast_all(thud.Box((1.0, 2.0, 3.0)), [0.0, 0, 0], np.concatenate([np.eye(3), -np.eye(3)]))
     np.testing.assert_allclose(box.distance, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], rtol=1e-15)
     np.testing.assert_array_equal(box.normal, np.concatenate([np.eye(3), -np.eye(3)]))
-    half = thud.raycast_all(thud.HalfSpace((0.0, 0.0, 1.0), 1.0), [[0.0, 0, 3], [0, 0, 0], [0, 0, 0]], [[0.0, 0, -1], [0, 0, 1], [0, 0, -1]])
+    half = thud.raycast_all(
+        thud.HalfSpace((0.0, 0.0, 1.0), 1.0), [[0.0, 0, 3], [0, 0, 0], [0, 0, 0]], [[0.0, 0, -1], [0, 0, 1], [0, 0, -1]]
+    )
     assert half.row.tolist() == [0, 1]
     np.testing.assert_array_equal(half.distance, [2.0, 1.0])
     np.testing.assert_array_equal(half.normal, [[0.0, 0, 1]] * 2)
@@ -111,7 +113,10 @@ def test_on_the_surface_and_along_it() -> None:
 def test_compounds_answer_for_each_part() -> None:
     o, d, pose = rays(300, 2)
     mesh = thud.TriangleMesh(*blob_mesh(6, 3))
-    parts, where = [thud.Sphere(0.5), thud.Box((0.3, 0.6, 0.2)), thud.Cone(0.5, 0.5)], thud.Pose([[0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.9]])
+    parts, where = (
+        [thud.Sphere(0.5), thud.Box((0.3, 0.6, 0.2)), thud.Cone(0.5, 0.5)],
+        thud.Pose([[0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.9]]),
+    )
     for shapes in (parts, [mesh, *parts[1:]]):
         found = thud.raycast_all(thud.Compound(shapes, where), o, d, pose=pose, max_distance=2.0)
         rows, distances, numbers = [], [], []

@@ -18,6 +18,15 @@ _PIERCING = 1e-8
 
 
 @device
+def area_vector(ab, bc, ca):
+    """ab x bc of a triangle's edges, from its two shorter ones: with a needle's two long ones it is lost in their roundoff."""
+    ab2, bc2, ca2 = norm2(ab), norm2(bc), norm2(ca)
+    if ab2 >= bc2 and ab2 >= ca2:
+        return cross(bc, ca)
+    return cross(ca, ab) if bc2 >= ca2 else cross(ab, bc)
+
+
+@device
 def _edge_candidate(a, b, e):
     """(distance2, x, at): the point x of the segment ab = a + s e closest to the origin; at 0 for a, 1 for b, 2 between."""
     length2 = norm2(e)
@@ -46,7 +55,7 @@ def closest_point_triangle(p, a, b, c):
     # In the frame of p: the closest point to the origin.
     ar, br, cr = sub(a, p), sub(b, p), sub(c, p)
     ab, bc, ca = sub(b, a), sub(c, b), sub(a, c)
-    n = cross(ab, bc)
+    n = area_vector(ab, bc, ca)
     n2 = norm2(n)
     # Barycentric weights of the projection, times n^2.
     wa, wb, wc = dot(cross(br, cr), n), dot(cross(cr, ar), n), dot(cross(ar, br), n)
@@ -133,7 +142,7 @@ def piercing_points(p, q, a, b, c):
 
     A pair of points of theirs in any case, so a bound of the distance; inf where both ends are on one side of the plane.
     """
-    d, n = sub(q, p), cross(sub(b, a), sub(c, b))
+    d, n = sub(q, p), area_vector(sub(b, a), sub(c, b), sub(a, c))
     height_p, height_q = dot(n, sub(p, a)), dot(n, sub(q, a))
     if (height_p > 0.0 and height_q > 0.0) or (height_p < 0.0 and height_q < 0.0) or height_p == height_q:
         return math.inf, p, a

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from thud._jit import device, kernel
 from thud.geometry.segment import closest_segment_parameters
-from thud.geometry.triangle import NEEDLE, point_triangle_called
+from thud.geometry.triangle import NEEDLE, area_vector, point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub
 
 
@@ -56,7 +56,7 @@ def triangle_gap(a0, a1, a2, b0, b1, b2, best2):
         best2, on_a, on_b = edge_pair(p, d, b1, e1, best2, on_a, on_b)
         best2, on_a, on_b = edge_pair(p, d, b2, e2, best2, on_a, on_b)
     f2 = (-d2[0], -d2[1], -d2[2])
-    n = cross(d0, f2)
+    n = area_vector(d0, d1, d2)
     n2 = norm2(n)
     needle = is_needle(n2, d0, d1, d2)
     for i in range(3):
@@ -68,7 +68,7 @@ def triangle_gap(a0, a1, a2, b0, b1, b2, best2):
         if gap2 < best2:
             best2, on_a, on_b = gap2, x, p
     f2 = (-e2[0], -e2[1], -e2[2])
-    n = cross(e0, f2)
+    n = area_vector(e0, e1, e2)
     n2 = norm2(n)
     needle = is_needle(n2, e0, e1, e2)
     for i in range(3):
