@@ -85,6 +85,14 @@ def inside_closed(a: thud.TriangleMesh, b: thud.TriangleMesh, row_b: Floats) -> 
     return found
 
 
+def blur(name: str, frame: str, size: float) -> float:
+    """By how much a crossing may be missed: not at all, but for places far away and slivers without a short edge, whose normal
+    no one knows."""
+    if name in NEEDLES:
+        return 1e-9 * size
+    return 8 * np.spacing(size) if frame == "far" else 0.0
+
+
 def surely_meeting(a: Floats, b: Floats, blur: float) -> np.ndarray:
     """(M, 2) pairs of triangles that meet exactly, and go on to when B is moved by `blur` any way."""
     pairs = meeting_triangles(a, b)
@@ -127,7 +135,7 @@ def test_pairs_of_meshes(name: str, frame: str) -> None:
             chosen = pairs.row == row
             mine[pairs.triangle_a[chosen], pairs.triangle_b[chosen]] = True
             # All that meet exactly, and beyond these only what is apart by less than counts as touching.
-            exact = surely_meeting(ca, cb, 0.0 if frame != "far" else 8 * np.spacing(size))
+            exact = surely_meeting(ca, cb, blur(name, frame, size))
             assert mine[exact[:, 0], exact[:, 1]].all(), (row, "missed")
             assert (every[mine] <= CLOSE * size).all(), (row, "too many")
             inside = inside_closed(a, b, at.rows[row])
@@ -420,7 +428,7 @@ def test_needles_that_cross_meet() -> None:
     assert len(thud.triangle_pairs(a, b).row) == 1
     gap = thud.distance(a, b)
     assert gap.distance[0] == 0.0
-    assert closest_of(gap.point_a, np.array([sliver]))[0] < 1e-14
+    assert closest_of(gap.point_a, np.array([sliver]))[0] < 1e-13
 
 
 def test_the_normal_of_a_gap_below_the_roundoff_of_the_place() -> None:

@@ -15,7 +15,6 @@ from thud.math.vec3 import norm2, sub
 from thud.narrowphase.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.narrowphase.mesh_mesh import STACK, F, single3, single9, triangle_pair
 from thud.narrowphase.triangle_distance import triangle_gap
-from thud.narrowphase.triangle_triangle import common_point
 
 
 @device
@@ -88,11 +87,8 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
             if bound == F(0.0) and triangle_pair(corners_a, corners_b, U(here_a), U(here_b), r, t, touch):
                 a0, a1, a2 = load_triangle(corners_a, U(here_a))
                 b0, b1, b2 = place_triangle(r, t, load_triangle(corners_b, U(here_b)))
-                found2, x, y = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)
-                if found2 > touch * touch:
-                    # Thin ones that cross.
-                    x = common_point(a0, a1, a2, b0, b1, b2)[1]
-                return 0.0, x, x, here_a, here_b, tests
+                _gap2, x, y = closest_triangle_triangle(a0, a1, a2, b0, b1, b2)
+                return 0.0, x, y, here_a, here_b, tests
             found2, x, y = leaf_gap(corners_a, corners_b, U(here_a), U(here_b), r, t, best2 * (1.0 + 1e-9))
             if found2 < best2 or (found2 == best2 and (here_a < at_a or (here_a == at_a and here_b < at_b))):
                 best2, on_a, on_b, at_a, at_b = found2, x, y, here_a, here_b

@@ -3,20 +3,14 @@
 After Guigue and Devillers 2003: each triangle must cross the plane of the other, and then their two intervals on the
 common line must overlap, which is the sign of two volumes. Every sign is compared with a bound of `touch`, the gap that
 still counts as touching; only where all are clear are they believed. The rest, such as coplanar, touching and degenerate
-triangles, is decided by their distance; thin ones that cross may show one, so that these are also tried exactly.
+triangles, is decided by their distance.
 """
 
 from __future__ import annotations
 
-from thud._jit import device, exact_kernel, kernel
-from thud.geometry.segment_exact import NOTHING
-from thud.geometry.triangle import area_vector, closest_triangle_triangle
-from thud.geometry.triangle_exact import triangle_triangle
-from thud.math.vec3 import cross, dot, norm2, sub
-
-#: Triangles with |ab x bc|^2 below this times the fourth power of their longest edge are thin: the distance of two of them
-#: that cross is known only to a part of their width.
-_THIN = 1e-2
+from thud._jit import device, kernel
+from thud.geometry.triangle import closest_triangle_triangle
+from thud.math.vec3 import cross, dot, sub
 
 
 @device
@@ -25,29 +19,10 @@ def reach(e):
     return abs(e[0]) + abs(e[1]) + abs(e[2])
 
 
-@device
-def is_thin(a, b, c):
-    """Whether the triangle is much lower than long."""
-    ab, bc, ca = sub(b, a), sub(c, b), sub(a, c)
-    longest2 = max(norm2(ab), max(norm2(bc), norm2(ca)))
-    return not norm2(area_vector(ab, bc, ca)) > _THIN * longest2 * longest2
-
-
-@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3")
-def common_point(a0, a1, a2, b0, b1, b2):
-    """(whether two triangles meet, a point of both), exactly. A call, never inlined: see `_jit`."""
-    kind, _coplanar, x, _y = triangle_triangle(a0, a1, a2, b0, b1, b2)
-    return kind != NOTHING, x
-
-
 @kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8")
 def triangles_touch(a0, a1, a2, b0, b1, b2, touch):
     """Whether the distance of two triangles is at most `touch`: slow, right in every case."""
-    if closest_triangle_triangle(a0, a1, a2, b0, b1, b2)[0] <= touch * touch:
-        return True
-    if is_thin(a0, a1, a2) or is_thin(b0, b1, b2):
-        return common_point(a0, a1, a2, b0, b1, b2)[0]
-    return False
+    return closest_triangle_triangle(a0, a1, a2, b0, b1, b2)[0] <= touch * touch
 
 
 @device
