@@ -16,7 +16,7 @@ class Report:
         self.failed: list[str] = []
         self.rows: list[tuple[str, str, str, float, float]] = []
         source = "generated models" if generated else "given models"
-        self.lines = [f"# [Vogiannou] Figures 7 to 10, `--size {size}`, {source}", ""]
+        self.lines = [f"# [Vogiannou] Figures 7 to 11, `--size {size}`, {source}", ""]
 
     def say(self, text: str) -> None:
         """One line, to the screen and the file."""

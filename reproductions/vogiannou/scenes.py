@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 SECONDS = 14.0
 #: The paper's collisions over all frames, at 60 frames a second.
-PAPER = {"torus": 14_000, "plane": 130_000}
+PAPER = {"torus": 14_000, "torus, entangled": 14_000, "plane": 130_000}
 FRAMES_A_SECOND = 60
 
 
@@ -44,7 +44,7 @@ class Crowd:
     def poses(self, time: float, spacing: float) -> Floats:
         """(N, 7) poses at a time."""
         wobble = 0.08 * np.sin(2.0 * time + self.phase)
-        if self.scene == "torus":
+        if self.scene != "plane":
             place = self.lattice * spacing + wobble
             place[:, 2] += 12.0 + (1.0 - time / SECONDS) * 16.0 - 16.0 * time / SECONDS
             place = _past_torus(place)
@@ -94,7 +94,7 @@ def _turned(q: Floats, w: Floats) -> Floats:
 def crowd(scene: str, count: int, models: int, seed: int = 0) -> Crowd:
     """A crowd of `count` objects of `models` kinds in turn."""
     rng = np.random.default_rng(seed)
-    layers = max(1, round((count / (100 if scene == "torus" else 200)) ** 1.0))
+    layers = max(1, round(count / (200 if scene == "plane" else 100)))
     side = int(np.ceil(np.sqrt(count / layers)))
     cells = np.array([[x, y, z] for z in range(layers) for y in range(side) for x in range(side)], dtype=float)[:count]
     cells[:, :2] -= 0.5 * (side - 1)
