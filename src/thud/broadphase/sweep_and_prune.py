@@ -37,7 +37,7 @@ from thud.bvh.radix import sort_with
 Int32s = npt.NDArray[np.int32]
 
 #: Swaps a marker, on average over an axis, that still pay: more take longer than the sweep of a whole frame.
-_SWAPS = 2
+_SWAPS = 0.5
 
 #: Most frames in a row that are swept at once, after repeated failures.
 _PAUSE = 31
@@ -233,7 +233,7 @@ class SweepAndPrune:
         for axis in range(3):
             start_axis(boxes.bounds.view(np.int64), axis, 1, keys, self._markers[axis])
             sort_with(keys, self._markers[axis])
-        self._limit = _SWAPS * 2 * count + 64
+        self._limit = int(_SWAPS * 2 * count) + 64
         self._keep(boxes)
 
     def _sweep(self, boxes: Boxes, threads: int | None) -> list[Keys]:
