@@ -326,7 +326,7 @@ def raycast(
 
     packed = as_packed((shape,), "shape")
     start, along, rows, count = _ray_arguments(origins, directions, pose)
-    along = _unit(along)
+    along = unit(along)
     out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     fields = (out.distance, out.point, out.normal, out.triangle)
     run_rows(raycast_rows, count, threads, packed, start, along, rows, as_reach(max_distance), int(any_hit), *fields)
@@ -340,7 +340,7 @@ def _ray_arguments(
     return start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
 
 
-def _unit(directions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def unit(directions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Of length 1; by the largest component first, so that no square over- or underflows."""
     along = directions / np.abs(directions).max(axis=1, keepdims=True)
     return along / np.linalg.norm(along, axis=1, keepdims=True)
@@ -387,7 +387,7 @@ def raycast_all(
 
     packed = as_packed((shape,), "shape")
     start, along, rows, count = _ray_arguments(origins, directions, pose)
-    return raycast_all_convex(packed, start, _unit(along), rows, count, as_reach(max_distance), threads)
+    return raycast_all_convex(packed, start, unit(along), rows, count, as_reach(max_distance), threads)
 
 
 def contains(

@@ -56,6 +56,20 @@ class PairCache:
             self._found[key] = kept
         return kept
 
+    def carry(self, order: npt.NDArray[np.int64]) -> None:
+        """Other rows from now on: row k is what row order[k] was, new where that is -1."""
+        from thud.narrowphase.tree_front import empty_fronts
+
+        new, old = np.flatnonzero(order >= 0), order[order >= 0]
+        for key, kept in self._found.items():
+            self._found[key] = np.full((len(order), 2), -1, dtype=np.int64)
+            self._found[key][new] = kept[old]
+        for key, front in self._fronts.items():
+            self._fronts[key] = empty_fronts(len(order), self.front)
+            fresh = self._fronts[key]
+            fresh.entries[new], fresh.bounds[new] = front.entries[old], front.bounds[old]
+            fresh.state[new], fresh.length[new] = front.state[old], front.length[old]
+
     def fronts(self, key: Hashable, count: int) -> TreeFronts:
         """The fronts of `count` rows, empty where nothing is known; written to by the query."""
         from thud.narrowphase.tree_front import empty_fronts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._jit import device, kernel
 from thud.geometry.ray_local import (
     ray_box_local,
@@ -95,47 +97,62 @@ def ray_reaches_box(packed, node, o, d, reach):
     return near <= far + 1e-12 * (abs(far) + abs(near))
 
 
+@kernel(inner="packed, i8, f8[:,::1], i8, vec3, vec3, f8, i8")
+def ray_shape(packed, shape, poses, row, o, d, max_distance, any_hit):
+    """First hit (any hit) of a ray, world frame, d of unit length, on a shape at a pose row: (distance, part, normal).
+
+    The distance is inf for a miss or beyond `max_distance`; the part is -1 for a miss or a shape that is no compound.
+    """
+    best, best_part, normal = math.inf, -1, (0.0, 0.0, 0.0)
+    nodes, first = packed.shape_ints[shape, NODE_COUNT], packed.shape_ints[shape, PART_START]
+    node = 0
+    # The shape's own frame, in which the boxes of its tree are.
+    r, t = load_rotation(poses, row), load_translation(poses, row)
+    os, ds = untransform(r, t, o), unrotate(r, d)
+    while True:
+        part = -1
+        if nodes == 0:
+            if node == 0:
+                part = first
+            node = 1
+        else:
+            base = packed.shape_ints[shape, NODE_START]
+            while node < nodes and part < 0:
+                if ray_reaches_box(packed, base + node, os, ds, min(best, max_distance)):
+                    if packed.node_ints[base + node, 1] >= 0:
+                        part = first + packed.node_ints[base + node, 1]
+                    node += 1
+                else:
+                    node = packed.node_ints[base + node, 0]
+        if part < 0:
+            break
+        pr, pt = part_to_world(packed, shape, part, poses, row)
+        t_hit, nx, ny, nz = ray_part(packed, part, untransform(pr, pt, o), unrotate(pr, d))
+        if t_hit < best and t_hit <= max_distance:
+            best, best_part, normal = t_hit, part - first, rotate(pr, (nx, ny, nz))
+            if any_hit or best == 0.0:
+                break
+    return best, best_part if nodes > 0 else -1, normal
+
+
+@device
+def write_hit(i, best, part, o, d, normal, distance_out, point_out, normal_out, part_out):
+    """A hit, or a miss, to row i of a `RayHits`."""
+    distance_out[i], part_out[i] = best, part
+    for k in range(3):
+        point_out[i, k] = 0.0
+    normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = normal
+    if best < math.inf:
+        point_out[i, 0], point_out[i, 1], point_out[i, 2] = o[0] + best * d[0], o[1] + best * d[1], o[2] + best * d[2]
+
+
 @kernel("i8, i8, packed, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
 def raycast_rows(
     start, stop, packed, origins, directions, poses, max_distance, any_hit, distance_out, point_out, normal_out, part_out
 ):
     """First hit (any hit) of each ray on shape 0; directions of unit length, world frame."""
+    zero = np.int64(0)
     for i in range(start, stop):
         o, d = load3(origins, row_of(origins, i), 0), load3(directions, row_of(directions, i), 0)
-        row = row_of(poses, i)
-        best, best_part, normal = math.inf, -1, (0.0, 0.0, 0.0)
-        nodes, first = packed.shape_ints[0, NODE_COUNT], packed.shape_ints[0, PART_START]
-        node = 0
-        # The shape's own frame, in which the boxes of its tree are.
-        r, t = load_rotation(poses, row), load_translation(poses, row)
-        os, ds = untransform(r, t, o), unrotate(r, d)
-        while True:
-            part = -1
-            if nodes == 0:
-                if node == 0:
-                    part = first
-                node = 1
-            else:
-                base = packed.shape_ints[0, NODE_START]
-                while node < nodes and part < 0:
-                    if ray_reaches_box(packed, base + node, os, ds, min(best, max_distance)):
-                        if packed.node_ints[base + node, 1] >= 0:
-                            part = first + packed.node_ints[base + node, 1]
-                        node += 1
-                    else:
-                        node = packed.node_ints[base + node, 0]
-            if part < 0:
-                break
-            pr, pt = part_to_world(packed, 0, part, poses, row)
-            t_hit, nx, ny, nz = ray_part(packed, part, untransform(pr, pt, o), unrotate(pr, d))
-            if t_hit < best and t_hit <= max_distance:
-                best, best_part, normal = t_hit, part - first, rotate(pr, (nx, ny, nz))
-                if any_hit or best == 0.0:
-                    break
-        distance_out[i] = best
-        part_out[i] = best_part if nodes > 0 else -1
-        for k in range(3):
-            point_out[i, k] = 0.0
-        normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = normal
-        if best < math.inf:
-            point_out[i, 0], point_out[i, 1], point_out[i, 2] = o[0] + best * d[0], o[1] + best * d[1], o[2] + best * d[2]
+        best, part, normal = ray_shape(packed, zero, poses, row_of(poses, i), o, d, max_distance, any_hit)
+        write_hit(i, best, part, o, d, normal, distance_out, point_out, normal_out, part_out)

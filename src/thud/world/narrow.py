@@ -13,14 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
+from thud.bounds.support_planes import SupportPlanes
 from thud.continuous import mesh_contacts
 from thud.continuous import mesh_dispatch as mesh_casts
 from thud.continuous.convex_cast import cast_rows
 from thud.continuous.mesh_depth import signed_distance
 from thud.narrowphase import dispatch, mesh_dispatch
+from thud.narrowphase.mesh_volumes import surviving_levels
 from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
+from thud.shapes.triangle_mesh import TriangleMesh
+from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
@@ -44,6 +48,10 @@ class Scene:
     """(N, 12)"""
     threads: int | None
     stats: WorldStats
+
+    def root_planes(self, mesh: TriangleMesh) -> SupportPlanes:
+        """The mesh's support-plane mapping; if it has none, one of its root."""
+        return mesh.support_planes if mesh.spm is not None else self.shapes.root_planes(mesh)
 
     def with_mesh(self, pairs: Ints) -> Bools:
         """(M,) pairs in which a mesh takes part."""
@@ -87,14 +95,35 @@ def covers_meet(scene: Scene, pairs: Ints, axes: PairAxes | None) -> Bools:
     return hit
 
 
-def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, midphase: str) -> Bools:
+def planes_part(scene: Scene, pairs: Ints) -> Bools:
+    """(M,) which pairs of two meshes Theorem 3.2 of [Vogiannou] tells apart by the roots of their trees: the mid phase "spm".
+
+    At the root the support planes hold the solids, not only their surfaces, so that none inside another is lost.
+    """
+    apart = np.zeros(len(pairs), np.bool_)
+    for a, b, rows, poses_a, poses_b in scene.groups(pairs):
+        if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
+            level, _ = surviving_levels(
+                a, b, poses_a, poses_b, 1, bounding=a.bounding, mappings=(scene.root_planes(a), scene.root_planes(b)),
+                threads=scene.threads,
+            )  # fmt: skip
+            apart[rows] = level < 0
+    return apart
+
+
+def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
     """(M,) whether each pair meets; what is undecided counts as meeting."""
     mesh = scene.with_mesh(pairs)
     stats = scene.stats
-    if midphase == "none" and mesh.any():
+    if midphase in ("none", "spm") and mesh.any():
         hit = np.ones(len(pairs), np.bool_)
         with stats.phase("narrow"):
-            hit[~mesh] = covers_meet(scene, pairs[~mesh], axes)
+            hit[~mesh] = covers_meet(scene, np.ascontiguousarray(pairs[~mesh]), axes)
+        if midphase == "spm":
+            with stats.phase("mid"):
+                hit[mesh] = ~planes_part(scene, pairs[mesh])
+            stats.mid_tested += int(mesh.sum())
+            stats.mid_rejected += int((mesh & ~hit).sum())
     else:
         with stats.phase("mid" if mesh.any() else "narrow"):
             hit = covers_meet(scene, pairs, axes)
@@ -103,8 +132,13 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, midphase: str) -> 
     ask = np.flatnonzero(mesh & hit)
     stats.narrow_tested += int((~mesh).sum()) + len(ask)
     with stats.phase("narrow"):
+        if caches is not None:
+            caches.begin()
         for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-            hit[ask[rows]] = mesh_dispatch.intersects(a, b, poses_a, poses_b, len(rows), scene.threads)
+            cache = None if caches is None else caches.cache(a, b, pairs[ask[rows]])
+            hit[ask[rows]] = mesh_dispatch.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
+        if caches is not None:
+            caches.end()
     stats.hits = int(hit.sum())
     return hit
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
+from thud.bounds.support_planes import SupportPlanes, support_planes
 from thud.continuous.mesh_depth import cover
 from thud.errors import InvalidInputError
 from thud.narrowphase.mesh_dispatch import has_mesh
@@ -34,6 +35,7 @@ class ShapeSet:
         self._rows = np.empty(0, np.int64)
         self._pending: list[int] = []
         self._garbage = 0
+        self._planes: dict[int, tuple[TriangleMesh, SupportPlanes]] = {}
         self.is_mesh = np.empty(0, np.bool_)
         """(S,) whether the shape has a mesh in it."""
 
@@ -66,6 +68,7 @@ class ShapeSet:
             shape = self.shapes[index]
             assert shape is not None
             del self._number[_key(shape)]
+            self._planes.pop(id(shape), None)
             self.shapes[index] = None
             self._free.append(index)
             if index in self._pending:
@@ -78,6 +81,14 @@ class ShapeSet:
         shape = self.shapes[index]
         assert shape is not None
         return shape
+
+    def root_planes(self, mesh: TriangleMesh) -> SupportPlanes:
+        """A face-based mapping of the root of a mesh's tree, made when it is first asked for."""
+        kept = self._planes.get(id(mesh))
+        if kept is None or kept[0] is not mesh:
+            kept = mesh, support_planes(mesh.tree.skip, mesh.tree.first, mesh.corners, "face", 1, mesh.spm_samples)
+            self._planes[id(mesh)] = kept
+        return kept[1]
 
     def packed(self) -> tuple[Packed | None, Ints]:
         """(arrays of all shapes, row in them of each index); None where there is no shape."""

@@ -8,18 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
-from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes
+from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes
 from thud.broadphase.choose import broad_phase
+from thud.bvh.morton_tree import boxes_in_tree
 from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.gates import as_points, as_poses, as_positive
+from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows
+from thud.narrowphase import dispatch
 from thud.pose import PoseLike, quaternion_from_rotation
-from thud.results import WorldContacts, WorldDistances, WorldImpacts
+from thud.queries import unit
+from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
 from thud.shapes.shape import Shape
 from thud.world import narrow
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes, swept_boxes
+from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes
+from thud.world.rays import BodyTree, first_hits
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
 
@@ -39,7 +44,8 @@ class World:
     Parameters
     ----------
     broadphase : "auto", "brute", "sap", "grid", "tree", "octree" or "bsp": the same pairs at different speeds
-    midphase : for pairs with meshes: "hull" (their convex hulls by GJK) or "none"; "auto" takes "hull"
+    midphase : for pairs with meshes: "hull" (their convex hulls by GJK), "spm" (two meshes: Theorem 3.2 of [Vogiannou] at the
+        roots of their trees), or "none"; "auto" takes "hull"
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to go on with
     caches : keep axes and candidates from frame to frame; the answers are the same without
     threads : how many to use; default all cores
@@ -59,8 +65,8 @@ class World:
     ) -> None:
         if midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
-        if midphase in ("spm", "image"):
-            raise UnsupportedQueryError(f"midphase {midphase!r} is not there yet; expected 'auto', 'hull' or 'none'")
+        if midphase == "image":
+            raise UnsupportedQueryError("midphase 'image' is not there yet; expected 'auto', 'hull', 'spm' or 'none'")
         self.broadphase, self.midphase, self.threads = broadphase, midphase, threads
         self.filter = filter
         self.caches = caches
@@ -68,6 +74,8 @@ class World:
         self._bodies, self._shapes = Bodies(), ShapeSet()
         self._phase, self._near_phase, self._swept_phase = (broad_phase(broadphase) for _ in range(3))
         self._axes = PairAxes() if caches else None
+        self._mesh_caches = MeshCaches() if caches else None
+        self._tree: BodyTree | None = None
         self._rules: npt.NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
@@ -135,7 +143,7 @@ class World:
         for row in rows.tolist():
             self._shapes.release(int(self._bodies.shape[row]))
             self._bodies.release_row(row)
-        self._rules = None
+        self._rules = self._tree = None
 
     def handles(self) -> Ints:
         """(N,) handles of all bodies, by their rows."""
@@ -209,6 +217,7 @@ class World:
             packed, shape_rows = self._shapes.packed()
             run_rows(body_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, rows, bodies.bounds)
             bodies.moved[rows] = False
+        self._tree = None
         self.stats.boxes_updated += len(rows)
 
     def _current_rules(self) -> npt.NDArray[np.uint64]:
@@ -263,7 +272,7 @@ class World:
         self._begin("intersecting")
         found = self._broad_pairs()
         if len(found):
-            found = found[narrow.meeting(self._scene(), found, self._axes, self.midphase)]
+            found = found[narrow.meeting(self._scene(), found, self._axes, self._mesh_caches, self.midphase)]
         return self.handle_of(found)
 
     def contacts(self, *, margin: float = 0.0, max_points: int = MANIFOLD_POINTS) -> WorldContacts:
@@ -278,7 +287,7 @@ class World:
         self._begin("contacts")
         pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
         if len(pairs) and margin == 0.0:
-            pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self.midphase)]
+            pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self._mesh_caches, self.midphase)]
         if not len(pairs):
             pairs = np.empty((0, 2), np.int64)
             whole, real = np.empty(0, np.int64), np.empty((0, 3))
@@ -329,6 +338,64 @@ class World:
         return WorldDistances(
             a, b, found.distance[order], found.point_a[order], found.point_b[order], found.normal[order], found.status[order]
         )
+
+    def _body_tree(self) -> BodyTree:
+        """The tree over the boxes, made anew after a body moved."""
+        self._update()
+        if self._tree is None:
+            with self.stats.phase("broad"):
+                self._tree = BodyTree.of(self._bodies.bounds[: self._bodies.used])
+        return self._tree
+
+    def raycast(
+        self,
+        origins: npt.ArrayLike,
+        directions: npt.ArrayLike,
+        *,
+        max_distance: float = np.inf,
+        any_hit: bool = False,
+        mask: int = ~0,
+    ) -> WorldRayHits:
+        """First hits of rays on the bodies; each shape is hit as `thud.raycast` says. Of equal distances the lowest row counts.
+
+        Parameters
+        ----------
+        origins, directions : (3,) or (N, 3) world frame; directions are normalised
+        max_distance : metres; hits beyond it are misses
+        any_hit : the hit may be any, not the first: faster
+        mask : bits of the layers that are hit
+        """
+        start, along = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
+        count = broadcast_rows("origins, directions", start, along)
+        reach = dispatch.as_reach(max_distance)
+        self._begin("raycast")
+        if not len(self):
+            none = np.full(count, -1)
+            return WorldRayHits(none, np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), none.copy())
+        start, along = (np.array(np.broadcast_to(x, (count, 3))) for x in (start, along))
+        tree, rules = self._body_tree(), self._bodies.rules[: self._bodies.used]
+        with self.stats.phase("narrow"):
+            found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, int(mask))
+        hit = found.handle >= 0
+        found.handle[hit] = self.handle_of(found.handle[hit])
+        self.stats.hits = int(hit.sum())
+        return found
+
+    def in_boxes(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Ints, Ints]:
+        """Bodies whose boxes overlap each of N boxes, touching included: (M,) which box, (M,) handles; sorted by both.
+
+        Parameters
+        ----------
+        lower, upper : (3,) or (N, 3) corners, metres, world frame
+        """
+        boxes = as_boxes(np.atleast_2d(lower), np.atleast_2d(upper))
+        self._begin("in_boxes")
+        if not len(self):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        places, items = boxes_in_tree(self._body_tree().arrays, boxes.bounds, self.threads)
+        box = np.repeat(np.arange(len(boxes.bounds)), np.diff(places))
+        order = np.lexsort([items, box])
+        return box[order], self.handle_of(items[order])
 
     def impacts(self, dt: float) -> WorldImpacts:
         """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.

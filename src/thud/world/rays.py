@@ -1,0 +1,125 @@
+"""Rays and boxes against all bodies of a world, through a tree over their boxes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._jit import kernel
+from thud._threads import run_rows
+from thud.broadphase.boxes import LAYER
+from thud.bvh.morton_tree import build_morton_tree, entry_of_ray, rays_in_tree
+from thud.math.vec3 import load3
+from thud.narrowphase.raycast import ray_shape, write_hit
+from thud.pose import Pose
+from thud.queries import raycast
+from thud.results import WorldRayHits
+from thud.world.narrow import Scene
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@kernel(
+    "i8, i8, packed, i8[::1], i8[::1], f8[:,::1], b1[::1], f8[:,::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8, i8, i8[::1], "
+    "f8[::1], f8[:,::1], f8[:,::1], i8[::1]"
+)
+def world_ray_rows(
+    start, stop, packed, shape_rows, shape, poses, chosen, boxes, skip, item, origins, directions, reach, any_hit, body_out,
+    distance_out, point_out, normal_out, part_out,
+):  # fmt: skip
+    """First hit (any hit) of each ray on the chosen bodies, all of them convex or compounds; of equal ones the lowest row."""
+    for i in range(start, stop):
+        o, d = load3(origins, i, 0), load3(directions, i, 0)
+        best, best_part, body, normal = math.inf, -1, np.int64(-1), (0.0, 0.0, 0.0)
+        k = 0
+        while k < skip.shape[0]:
+            if entry_of_ray(o, d, min(best, reach), boxes, k) == math.inf:
+                k = skip[k]
+                continue
+            j = item[k]
+            if j >= 0 and chosen[j]:
+                hit, part, n = ray_shape(packed, shape_rows[shape[j]], poses, j, o, d, min(best, reach), any_hit)
+                if hit < best or (hit == best and hit < math.inf and j < body):
+                    best, best_part, body, normal = hit, part, j, n
+                    if any_hit:
+                        break
+            k += 1
+        body_out[i] = body
+        write_hit(i, best, best_part, o, d, normal, distance_out, point_out, normal_out, part_out)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyTree:
+    """A tree over the bodies' boxes."""
+
+    boxes: Floats
+    skip: Ints
+    item: Ints
+
+    @classmethod
+    def of(cls, bounds: Floats) -> BodyTree:
+        """Over (N, 6) boxes; those that are not there are left out."""
+        return cls(*build_morton_tree(bounds))
+
+    @property
+    def arrays(self) -> tuple[Floats, Ints, Ints]:
+        """As the kernels take it."""
+        return self.boxes, self.skip, self.item
+
+
+def first_hits(
+    scene: Scene, tree: BodyTree, rules: npt.NDArray[np.uint64], origins: Floats, directions: Floats, reach: float,
+    any_hit: bool, mask: int,
+) -> WorldRayHits:  # fmt: skip
+    """First hits of rays, directions of unit length, on the bodies whose layers the mask has; `handle` is the row."""
+    count = len(origins)
+    seen = (rules[:, LAYER] & np.uint64(mask & (2**64 - 1))) != 0
+    mesh = scene.shapes.is_mesh[scene.shape] & (scene.shape >= 0)
+    out = WorldRayHits(
+        np.empty(count, np.int64), np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.int64)
+    )
+    run_rows(
+        world_ray_rows, count, scene.threads, scene.packed, scene.shape_rows, scene.shape, scene.poses, seen & ~mesh,
+        *tree.arrays, origins, directions, reach, int(any_hit), out.handle, out.distance, out.point, out.normal, out.triangle,
+        rows_per_chunk=64,
+    )  # fmt: skip
+    if (mesh & seen).any() and count:
+        _mesh_hits(scene, tree, mesh & seen, origins, directions, reach, any_hit, out)
+    return out
+
+
+def _mesh_hits(
+    scene: Scene, tree: BodyTree, chosen: npt.NDArray[np.bool_], origins: Floats, directions: Floats, reach: float,
+    any_hit: bool, out: WorldRayHits,
+) -> None:  # fmt: skip
+    """Go on with the bodies that are meshes or have some, as far as nothing nearer was hit."""
+    places, items, _ = rays_in_tree(tree.arrays, origins, directions, np.minimum(out.distance, reach), scene.threads)
+    ray = np.repeat(np.arange(len(origins)), np.diff(places))
+    wanted = chosen[items]
+    if any_hit:
+        wanted &= out.handle[ray] < 0
+    ray, body = ray[wanted], items[wanted]
+    kinds = scene.shape[body]
+    order = np.argsort(kinds, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1) if len(order) else []:
+        shape = scene.shapes.shape(int(kinds[rows[0]]))
+        at, who = ray[rows], body[rows]
+        hits = raycast(
+            shape, origins[at], directions[at], pose=Pose.from_rows(scene.poses[who]), max_distance=reach, any_hit=any_hit,
+            threads=scene.threads,
+        )  # fmt: skip
+        # The nearest of each ray; of equal ones the lowest row.
+        found = np.flatnonzero(np.isfinite(hits.distance))
+        found = found[np.lexsort([who[found], hits.distance[found], at[found]])]
+        first = found[np.flatnonzero(np.diff(at[found], prepend=-1))]
+        i = at[first]
+        nearer = (hits.distance[first] < out.distance[i]) | (
+            (hits.distance[first] == out.distance[i]) & (who[first] < out.handle[i])
+        )
+        i, first = i[nearer], first[nearer]
+        out.handle[i], out.distance[i], out.triangle[i] = who[first], hits.distance[first], hits.triangle[first]
+        out.point[i], out.normal[i] = hits.point[first], hits.normal[first]
