@@ -114,6 +114,7 @@ def test_the_dynamic_tree_stays_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(7)
     count = 400
     monkeypatch.setattr(dynamic_tree, "_FEW_OF", 0.5)
+    monkeypatch.setattr(dynamic_tree, "_GROWTH", 100.0)
     monkeypatch.setattr("thud.broadphase.coherent.FEW", 0)
     centers, halves = rng.uniform(0, 8, (count, 3)), rng.uniform(0.1, 0.5, (count, 3))
     phase, checked = DynamicTree(), 0

@@ -152,7 +152,7 @@ class Coherent:
         self._columns: Floats = np.empty((6, 8))
         self._rules: npt.NDArray[np.uint64] = np.empty((0, 3), np.uint64)
         self._candidates: Ints = np.empty((0, 2), np.int64)
-        self._lived = self._pause = 0
+        self._lived = self._pause = self._escapes = 0
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:
         """(M, 2) overlapping pairs, sorted."""
@@ -180,6 +180,7 @@ class Coherent:
         self._rules = boxes.rules
         escaped = np.empty(self._few(len(self._fat)), np.int64)
         count = find_escaped(boxes.bounds, self._fat, escaped)
+        self._escapes = max(count, self._escapes // 2)
         if count > len(escaped):
             return False
         if count:
@@ -189,6 +190,10 @@ class Coherent:
     def _few(self, count: int) -> int:
         """How many of `count` boxes may be put in anew one by one."""
         return FEW + int(FEW_OF * count)
+
+    def _few_fast(self, count: int) -> int:
+        """How many of `count` boxes may be so fast that they will be put in anew time and again."""
+        return self._few(count)
 
     def _put_anew(self, boxes: Boxes, before: Floats, escaped: Ints, threads: int | None) -> None:
         """New fat boxes for a few, and their pairs."""
@@ -209,7 +214,7 @@ class Coherent:
 
     def _start(self, boxes: Boxes, before: Floats, threads: int | None) -> bool:
         """New candidates; False if they would not live long enough to pay, or the last ones did not."""
-        short = self._fat is not None and self._lived < SHORT_LIFE
+        short = self._fat is not None and self._lived < SHORT_LIFE and self._escapes > self._few_fast(len(boxes.bounds))
         self._fat = None
         fat = np.empty_like(boxes.bounds)
         fast = fatten(0, len(fat), boxes.bounds, before, LIFE, LEAST_FAT, MOST_FAT, fat)
@@ -217,7 +222,7 @@ class Coherent:
             # What is static needs no fat, and a broad phase that keeps what it knows of static boxes sees the same ones.
             static = boxes.rules[:, STATIC] != 0
             fat[static] = boxes.bounds[static]
-        if short or fast > self._few(len(fat)):
+        if short or fast > self._few_fast(len(fat)):
             self._pause = PAUSE
             return False
         self._fat, self._columns, self._rules, self._lived = fat, columns(fat), boxes.rules, 0

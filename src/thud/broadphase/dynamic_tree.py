@@ -31,6 +31,10 @@ OUT = -2
 #: Boxes that are put in anew one by one: at most this part of all. Each takes about as long as ten in a bulk build.
 _FEW_OF = 0.03
 
+#: When they are this many times those of the frames before, halved each frame, they are the first of all that move: all begins
+#: anew.
+_GROWTH = 2.5
+
 #: Surfaces are those of boxes cut off here, so that those of infinite boxes can be compared. Metres.
 _FAR = 1e100
 
@@ -259,6 +263,10 @@ class DynamicTree(Coherent):
 
     def _few(self, count: int) -> int:
         """How many of `count` boxes may be put in anew one by one."""
+        return min(self._few_fast(count), max(super()._few(count), int(_GROWTH * self._escapes)))
+
+    def _few_fast(self, count: int) -> int:
+        """How many of `count` boxes may be so fast that they will be put in anew time and again."""
         return 8 + int(_FEW_OF * count)
 
     def _link(self, fat: Floats) -> None:
