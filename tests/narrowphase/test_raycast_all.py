@@ -47,8 +47,9 @@ def test_a_convex_shape_is_entered_once_and_left_once(name: str) -> None:
     assert set(found.triangle.tolist()) <= ({-1} if name != "one part" else {0})
     # The first crossing from outside is the first hit.
     start = np.searchsorted(found.row, np.flatnonzero(hit & ~inside))
-    np.testing.assert_array_equal(found.distance[start], first.distance[hit & ~inside])
-    np.testing.assert_array_equal(found.normal[start], first.normal[hit & ~inside])
+    # (Two kernels, which may contract sums differently: equal up to roundoff.)
+    np.testing.assert_allclose(found.distance[start], first.distance[hit & ~inside], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.normal[start], first.normal[hit & ~inside], rtol=0, atol=1e-7)
     # All on the surface; the ray is inside between entry and exit, and nowhere else.
     np.testing.assert_allclose(found.point, o[found.row] + found.distance[:, None] * d[found.row], atol=1e-15)
     near = thud.closest_point(shape, found.point, pose=pose[found.row])

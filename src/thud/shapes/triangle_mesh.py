@@ -264,7 +264,9 @@ class TriangleMesh(Shape):
     @cached_property
     def _moments(self) -> tuple[float, Floats, Floats]:
         if self.is_closed:
-            volume, centroid, inertia = polyhedron_moments(self._vertices, self._faces)
+            # A folded sheet is closed and has no volume.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                volume, centroid, inertia = polyhedron_moments(self._vertices, self._faces)
             if abs(volume) > 0.0:
                 return abs(volume), centroid, inertia
         return _shell_moments(self._vertices[self._faces])
