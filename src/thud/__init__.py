@@ -54,7 +54,7 @@ _NAMES = {
     "ThudError": "thud.errors",
 }
 
-_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous"}
+_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io"}
 
 __all__ = [
     "Box",
@@ -96,6 +96,7 @@ __all__ = [
     "errors",
     "geometry",
     "intersects",
+    "io",
     "narrowphase",
     "prepare",
     "raycast",
@@ -106,7 +107,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, narrowphase, shapes
+    from thud import broadphase, continuous, errors, geometry, io, narrowphase, shapes
     from thud.errors import ThudError
     from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose

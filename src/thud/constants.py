@@ -299,3 +299,13 @@ INCLUSION_ITERATIONS = 1_000_000
 #: A ray's way out of a box is lengthened by this factor, so that rounding of three operations an axis cannot make it leave
 #: before it enters. Dimensionless.
 RAY_BOX_SLACK = 1.0 + 8.0 * 2.0**-52
+
+#: Limits of saved worlds (counts): what a file that is not to be trusted may make us allocate or walk through. Rows of bodies
+#: (a few GB); parts of all compounds together, each as often as it is named; and levels of compounds in compounds, each of
+#: which takes a few frames of Python's stack.
+SAVED_BODIES = 2**24
+SAVED_PARTS = 2**22
+SAVED_DEPTH = 32
+
+#: Largest header of a saved world, which holds names and options (bytes).
+SAVED_HEADER = 2**28

@@ -39,6 +39,10 @@ class StaleHandleError(ThudError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class FileFormatError(ThudError, ValueError):
+    """A file is damaged, of an unknown version, too large, or not what it should be; the message says which and where."""
+
+
 class MissingExtraError(ThudError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 

@@ -247,7 +247,13 @@ class TriangleMesh(Shape):
             raise InvalidInputError(f"vertices: expected {len(self._vertices)} rows as the mesh has, got {len(moved)}")
         mesh = replace(self, vertices=moved, faces=self._faces)
         mesh.__dict__["tree"] = self.tree
+        mesh.__dict__["is_refitted"] = True
         return mesh
+
+    @cached_property
+    def is_refitted(self) -> bool:
+        """Whether the tree is another mesh's, refitted (`deformed`), and so not the one that these vertices would give."""
+        return False
 
     def parts(self) -> list[Part]:
         """A mesh is not made of convex parts."""

@@ -81,12 +81,30 @@ class Bodies:
         self.generation[row] += 1
         return row
 
-    def release_row(self, row: int) -> None:
-        """The row is free; handles to it are stale."""
-        self.alive[row] = self.moved[row] = False
-        self.bounds[row] = _ABSENT
-        self.names.pop(row, None)
-        self.free.append(row)
+    def take_rows(self, count: int) -> Ints:
+        """(count,) rows, the same as from so many calls of `take_row`."""
+        reused = min(count, len(self.free))
+        rows = np.empty(count, np.int64)
+        rows[:reused] = self.free[len(self.free) - reused :][::-1]
+        del self.free[len(self.free) - reused :]
+        fresh = count - reused
+        if self.used + fresh > len(self.alive):
+            self._allocate(max(2 * self.used, self.used + fresh))
+        rows[reused:] = self.used + np.arange(fresh)
+        self.used += fresh
+        self.alive[rows] = self.moved[rows] = True
+        self.generation[rows] += 1
+        return rows
+
+    def release_rows(self, rows: Ints) -> None:
+        """The rows are free; handles to them are stale."""
+        self.alive[rows] = self.moved[rows] = False
+        self.bounds[rows] = _ABSENT
+        freed = rows.tolist()
+        if self.names:
+            for row in freed:
+                self.names.pop(row, None)
+        self.free += freed
 
     def handles(self, rows: Ints) -> Ints:
         """Handles of rows that are alive."""

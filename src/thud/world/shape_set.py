@@ -6,7 +6,8 @@ gives its box, and the mid phase; the narrow phase takes the mesh itself.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,15 @@ from thud.bounds.support_planes import SupportPlanes, support_planes
 from thud.continuous.mesh_depth import cover
 from thud.errors import InvalidInputError
 from thud.narrowphase.mesh_dispatch import has_mesh
-from thud.shapes.compound import Compound
+from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere
 from thud.shapes.packed import Packed, joined, pack_now
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
 Ints = npt.NDArray[np.int64]
+
+#: Shapes that a few numbers describe.
+_SIMPLE = frozenset({Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere})
 
 
 class ShapeSet:
@@ -30,49 +34,87 @@ class ShapeSet:
         self.shapes: list[Shape | None] = []
         self.users: list[int] = []
         self._number: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
         self._free: list[int] = []
         self._packed: Packed | None = None
         self._rows = np.empty(0, np.int64)
-        self._pending: list[int] = []
+        # Those not packed yet, in the order they came; a dict, so that one is found and taken out at once.
+        self._pending: dict[int, None] = {}
         self._garbage = 0
         self._planes: dict[int, tuple[TriangleMesh, SupportPlanes]] = {}
         self.is_mesh = np.empty(0, np.bool_)
         """(S,) whether the shape has a mesh in it."""
 
-    def add(self, shape: Shape) -> int:
+    def add(self, shape: Shape, users: int = 1) -> int:
         """Index of the shape; equal simple shapes share one."""
-        key = _key(shape)
+        key = shape_key(shape)
         found = self._number.get(key)
         if found is not None:
-            self.users[found] += 1
+            self.users[found] += users
             return found
         if self._free:
             index = self._free.pop()
-            self.shapes[index], self.users[index] = shape, 1
         else:
             index = len(self.shapes)
-            self.shapes.append(shape)
-            self.users.append(1)
-            if index >= len(self.is_mesh):
-                self.is_mesh = np.concatenate([self.is_mesh, np.zeros(max(16, index), np.bool_)])
-                self._rows = np.concatenate([self._rows, np.full(max(16, index), -1)])
-        self._number[key] = index
-        self.is_mesh[index] = has_mesh(shape)
-        self._pending.append(index)
+            self._extend(index + 1)
+        self._put(index, shape, key, users)
         return index
 
-    def release(self, index: int) -> None:
-        """One user less."""
-        self.users[index] -= 1
+    def add_many(self, shapes: Sequence[Shape], count: int) -> Ints:
+        """(count,) indices of so many shapes, or of one so many times."""
+        if len(shapes) == 1:
+            return np.full(count, self.add(shapes[0], count))
+        # One object is looked up once. All are looked at before the first is put in.
+        different = {id(shape): shape for shape in shapes}
+        for shape in different.values():
+            shape_key(shape)
+        users = Counter(map(id, shapes))
+        index = {key: self.add(shape, users[key]) for key, shape in different.items()}
+        return np.fromiter((index[id(shape)] for shape in shapes), np.int64, len(shapes))
+
+    def _extend(self, count: int) -> None:
+        """Room for indices below `count`, in no use yet."""
+        more = count - len(self.shapes)
+        self.shapes += [None] * more
+        self.users += [0] * more
+        self._keys += [None] * more
+        if count > len(self.is_mesh):
+            room = max(16, count)
+            self.is_mesh = np.concatenate([self.is_mesh, np.zeros(room, np.bool_)])
+            self._rows = np.concatenate([self._rows, np.full(room, -1)])
+
+    def _put(self, index: int, shape: Shape, key: Hashable, users: int) -> None:
+        self.shapes[index], self.users[index], self._keys[index] = shape, users, key
+        self._number[key] = index
+        self.is_mesh[index] = has_mesh(shape)
+        self._pending[index] = None
+
+    def restore(self, shapes: Sequence[Shape | None], users: Sequence[int], free: Sequence[int]) -> None:
+        """Into an empty set, the shapes of another by their indices; `free` are the indices of None, the next one last."""
+        self._extend(len(shapes))
+        for index, shape in enumerate(shapes):
+            if shape is None:
+                continue
+            key = shape_key(shape)
+            if key in self._number:
+                raise InvalidInputError(f"shapes: {index} and {self._number[key]} are equal; expected each once")
+            self._put(index, shape, key, users[index])
+        self._free = list(free)
+
+    def free_indices(self) -> list[int]:
+        """Indices without a shape, the next one to be given out last."""
+        return list(self._free)
+
+    def release(self, index: int, users: int = 1) -> None:
+        """So many users less."""
+        self.users[index] -= users
         if self.users[index] == 0:
-            shape = self.shapes[index]
-            assert shape is not None
-            del self._number[_key(shape)]
-            self._planes.pop(id(shape), None)
-            self.shapes[index] = None
+            self._planes.pop(id(self.shapes[index]), None)
+            del self._number[self._keys[index]]
+            self.shapes[index] = self._keys[index] = None
             self._free.append(index)
             if index in self._pending:
-                self._pending.remove(index)
+                del self._pending[index]
             else:
                 self._garbage += 1
 
@@ -95,26 +137,22 @@ class ShapeSet:
         if self._garbage > 64 and 2 * self._garbage > len(self.shapes) - len(self._free):
             # More is left of shapes that are gone than of those that are here.
             self._packed, self._garbage = None, 0
-            self._pending = [k for k, shape in enumerate(self.shapes) if shape is not None]
+            self._pending = {k: None for k, shape in enumerate(self.shapes) if shape is not None}
         if self._pending:
             covers = [self.shape(k) if not self.is_mesh[k] else cover(self.shape(k)) for k in self._pending]
             fresh = pack_now(tuple(covers))
             first = 0 if self._packed is None else len(self._packed.shape_ints)
             self._packed = fresh if self._packed is None else joined(self._packed, fresh)
-            self._rows[self._pending] = first + np.arange(len(covers))
-            self._pending = []
+            self._rows[list(self._pending)] = first + np.arange(len(covers))
+            self._pending = {}
         return self._packed, self._rows
 
 
-def _key(shape: Shape) -> Hashable:
+def shape_key(shape: Shape) -> Hashable:
     """What makes two shapes the same: the kind and numbers of a simple convex shape, else the object itself."""
+    if type(shape) in _SIMPLE:
+        values = (getattr(shape, name) for name in shape.__dataclass_fields__)  # type: ignore[attr-defined]
+        return type(shape), *(tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in values)
     if not isinstance(shape, Shape):
         raise InvalidInputError(f"shape: expected a thud shape, got a {type(shape).__name__}")
-    if isinstance(shape, (TriangleMesh, Compound)):
-        return id(shape)
-    (part,) = shape.parts()
-    return (
-        id(shape)
-        if part.hull is not None and type(shape).__name__ != "Box"
-        else (type(shape), part.kind, part.parameters, part.radius)
-    )
+    return id(shape)

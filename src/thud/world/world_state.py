@@ -1,0 +1,185 @@
+"""A world as plain arrays and values, and back. Files of it: `thud.io`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.broadphase.boxes import LAYER, STATIC
+from thud.constants import SAVED_BODIES
+from thud.errors import InvalidInputError
+from thud.world.shape_state import check_rigid, flatten, unflatten
+
+if TYPE_CHECKING:
+    from thud.world.world import World
+
+VERSION = 1
+
+#: Arrays of a state: type, and shape with -1 for "any number of rows". `used` rows where it says N.
+N = -2
+ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "poses": ("<f8", (N, 12)),
+    "velocity": ("<f8", (N, 3)),
+    "angular_velocity": ("<f8", (N, 3)),
+    "mass": ("<f8", (N,)),
+    "shape": ("<i8", (N,)),
+    "rules": ("<u8", (N, 3)),
+    "generation": ("<i8", (N,)),
+    "alive": ("|b1", (N,)),
+    "bullet": ("|b1", (N,)),
+    "free_rows": ("<i8", (-1,)),
+    "free_shapes": ("<i8", (-1,)),
+    "shape_roots": ("<i8", (-1,)),
+    "shape_kinds": ("<i8", (-1,)),
+    "shape_real_starts": ("<i8", (-1,)),
+    "shape_int_starts": ("<i8", (-1,)),
+    "shape_reals": ("<f8", (-1,)),
+    "shape_ints": ("<i8", (-1,)),
+}
+
+#: Columns of `Bodies` that are saved; its `bounds` are made anew, and all bodies count as moved.
+COLUMNS = tuple(name for name, (_, shape) in ARRAYS.items() if shape[0] == N)
+
+#: What an unused row holds.
+_EMPTY = {"mass": np.nan, "shape": -1}
+
+#: What else a state has.
+VALUES = ("version", "options", "names", "meshes")
+
+
+def state_of(world: World) -> dict[str, Any]:
+    """See `World.state`."""
+    bodies, shapes = world._bodies, world._shapes
+    used = bodies.used
+    state: dict[str, Any] = {
+        "version": VERSION,
+        "options": {
+            "broadphase": world.broadphase,
+            "midphase": world.midphase,
+            "caches": bool(world.caches),
+            "threads": world.threads,
+        },
+        "names": [[row, name] for row, name in sorted(bodies.names.items())],
+        "free_rows": np.array(bodies.free, np.int64),
+        "free_shapes": np.array(shapes.free_indices(), np.int64),
+    }
+    unused = ~bodies.alive[:used]
+    for name in COLUMNS:
+        column = getattr(bodies, name)[:used].copy()
+        if name not in ("generation", "alive"):
+            column[unused] = _EMPTY.get(name, 0)
+        state[name] = column
+    check_rigid(state["poses"][~unused], "poses")
+    return state | flatten(shapes.shapes)
+
+
+def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., Any] | None) -> World:  # noqa: A002
+    """See `World.from_state`."""
+    _check_layout(state)
+    _check_bodies(state)
+    options = _checked_options(state["options"])
+    shapes = unflatten(state)
+    users = _users(state, len(shapes))
+    alive, used = state["alive"], len(state["alive"])
+    names = _checked_names(state["names"], alive)
+    world = make(filter=filter, **options)
+    bodies = world._bodies
+    if used:
+        bodies.take_rows(used)
+    for name in COLUMNS:
+        getattr(bodies, name)[:used] = state[name]
+    bodies.shape[:used][~alive] = -1
+    bodies.moved[:used] = alive
+    bodies.names, bodies.free = names, state["free_rows"].tolist()
+    world._shapes.restore(shapes, users, state["free_shapes"].tolist())
+    return world
+
+
+def _check_layout(state: Mapping[str, Any]) -> None:
+    """Every entry is there, every array of its type and shape."""
+    if not isinstance(state, Mapping):
+        raise InvalidInputError(f"state: expected what World.state() gives, got a {type(state).__name__}")
+    version = state.get("version")
+    if type(version) is not int or version != VERSION:
+        raise InvalidInputError(f"version {version!r}: this thud reads version {VERSION}")
+    missing = [name for name in (*VALUES, *ARRAYS) if name not in state]
+    if missing or len(state) != len(VALUES) + len(ARRAYS):
+        unknown = sorted(str(name) for name in set(state) - {*VALUES, *ARRAYS})
+        raise InvalidInputError(f"state: {missing or 'nothing'} is missing and {unknown or 'nothing'} is unknown")
+    used = len(state["alive"]) if np.ndim(state["alive"]) == 1 else 0
+    if used > SAVED_BODIES:
+        raise InvalidInputError(f"alive: expected at most {SAVED_BODIES} rows, got {used}")
+    for name, (kind, shape) in ARRAYS.items():
+        array = state[name]
+        expected = tuple(used if side == N else side for side in shape)
+        if not isinstance(array, np.ndarray) or array.dtype != np.dtype(kind):
+            raise InvalidInputError(f"{name}: expected an array of {kind}, got {getattr(array, 'dtype', type(array).__name__)}")
+        if array.ndim != len(shape) or any(want not in (-1, have) for want, have in zip(expected, array.shape, strict=True)):
+            raise InvalidInputError(f"{name}: expected shape {expected}, got {array.shape}")
+
+
+def _check_bodies(state: Mapping[str, Any]) -> None:
+    alive, generation = state["alive"], state["generation"]
+    if (alive.view(np.uint8) > 1).any() or (state["bullet"].view(np.uint8) > 1).any():
+        raise InvalidInputError("alive, bullet: expected bytes 0 and 1")
+    if ((generation < 1) | (generation >= 2**31)).any():
+        raise InvalidInputError("generation: expected numbers from 1 to 2**31 - 1")
+    if not np.array_equal(np.sort(state["free_rows"]), np.flatnonzero(~alive)):
+        raise InvalidInputError("free_rows: expected each row that is not alive once")
+    check_rigid(state["poses"][alive], "poses")
+    for name in ("velocity", "angular_velocity"):
+        if not np.isfinite(state[name][alive]).all():
+            raise InvalidInputError(f"{name}: expected finite numbers")
+    mass = state["mass"][alive]
+    if not (np.isnan(mass) | ((mass > 0.0) & np.isfinite(mass))).all():
+        raise InvalidInputError("mass: expected positive numbers, or NaN for none")
+    rules = state["rules"][alive]
+    layer = rules[:, LAYER]
+    if ((layer == 0) | (layer & (layer - np.uint64(1)) != 0)).any() or (rules[:, STATIC] > 1).any():
+        raise InvalidInputError("rules: expected one bit for the layer and 0 or 1 for static")
+
+
+def _checked_options(options: Any) -> dict[str, Any]:
+    """Types only: the world looks at the rest itself."""
+    types: dict[str, tuple[type, ...]] = {
+        "broadphase": (str,),
+        "midphase": (str,),
+        "caches": (bool,),
+        "threads": (int, type(None)),
+    }
+    if not isinstance(options, dict) or set(options) != set(types):
+        raise InvalidInputError(f"options: expected {', '.join(types)}")
+    for name, allowed in types.items():
+        if type(options[name]) not in allowed:
+            raise InvalidInputError(f"{name}: expected {' or '.join(t.__name__ for t in allowed)}, got {options[name]!r}")
+    if options["threads"] is not None and options["threads"] < 1:
+        raise InvalidInputError(f"threads: expected at least 1, got {options['threads']}")
+    return options
+
+
+def _checked_names(names: Any, alive: npt.NDArray[np.bool_]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    entries: list[Any] = names if isinstance(names, list) else [names]
+    for entry in entries:
+        row, name = entry if isinstance(entry, list) and len(entry) == 2 else (-1, None)
+        if type(row) is not int or not 0 <= row < len(alive) or not alive[row] or row in found or type(name) is not str:
+            raise InvalidInputError("names: expected a list of [row, name], each row one of a body that is there")
+        found[row] = name
+    return found
+
+
+def _users(state: Mapping[str, Any], shapes: int) -> list[int]:
+    """How many bodies have each shape."""
+    used = state["shape"][state["alive"]]
+    if ((used < 0) | (used >= shapes)).any():
+        raise InvalidInputError(f"shape: expected numbers from 0 to {shapes - 1}")
+    users = np.bincount(used, minlength=shapes)
+    there = state["shape_roots"] >= 0
+    if not np.array_equal(there, users > 0):
+        raise InvalidInputError("shape_roots: expected a shape exactly where a body has it")
+    if not np.array_equal(np.sort(state["free_shapes"]), np.flatnonzero(~there)):
+        raise InvalidInputError("free_shapes: expected each index without a shape once")
+    return users.tolist()
