@@ -61,7 +61,14 @@ def answers(world: thud.World) -> dict[str, bytes]:
     """Bytes of all that a world says."""
     out = {"pairs": world.pairs(), "meet": world.intersecting(), "handles": world.handles(), "poses": world.poses()}
     out |= dict(zip(("lower", "upper"), world.bounds(), strict=True))
-    for name, result in (("contacts", world.contacts()), ("distances", world.distances(0.4)), ("impacts", world.impacts(0.1))):
+    down = np.tile([0.1, 0.2, -1.0], (40, 1))
+    results = {
+        "contacts": world.contacts(),
+        "distances": world.distances(0.4),
+        "impacts": world.impacts(0.1),
+        "rays": world.raycast(np.random.default_rng(8).uniform(-3, 3, (40, 3)), down),
+    }
+    for name, result in results.items():
         out |= {f"{name} {field.name}": getattr(result, field.name) for field in fields(result)}
     return {name: array.tobytes() for name, array in out.items()} | {
         "names": repr([world.name(handle) for handle in world.handles().tolist()]).encode()

@@ -5,7 +5,8 @@ Faces are polygons: triangles of one plane are merged. Loops run counter-clockwi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -73,10 +74,19 @@ def hull_topology(points: Floats, name: str = "points") -> HullTopology:
 
 def box_topology(half: Floats) -> HullTopology:
     """The 8 vertices, 6 faces and 12 edges of a box; vertex k has +x, +y, +z where bits 0, 1, 2 of k are set."""
+    cube = _cube_topology()
+    planes = cube.planes.copy()
+    planes[:, 3] = np.repeat(half, 2)
+    return replace(cube, vertices=cube.vertices * half, planes=planes)
+
+
+@cache
+def _cube_topology() -> HullTopology:
+    """Of the cube from -1 to 1: faces -x, +x, -y, +y, -z, +z. Every box shares its arrays of indices."""
     signs = np.array([[1 if k >> axis & 1 else -1 for axis in range(3)] for k in range(8)], dtype=np.float64)
     loops = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]]
     triangles = np.array([t for a, b, c, d in loops for t in ((a, b, c), (a, c, d))], dtype=np.int64)
-    return _assemble(signs * half, triangles, loops)
+    return _assemble(signs, triangles, loops)
 
 
 def _oriented(triangles: Ints, points: Floats, equations: Floats) -> Ints:
