@@ -231,7 +231,7 @@ def test_rows_are_reused_and_generations_told_apart() -> None:
     bodies = Bodies()
     rows = [bodies.take_row() for _ in range(200)]
     first = bodies.handles(np.array(rows))
-    bodies.release_row(17)
+    bodies.release_rows(np.array([17]))
     assert bodies.take_row() == 17
     again = bodies.handles(np.array([17]))
     assert again[0] != first[17]
