@@ -100,6 +100,20 @@ CAST_GAP_CURVED = 4.0 * GJK_FLOOR_CURVED
 #: Most steps of conservative advancement; a grazing motion needs a few dozen.
 CAST_ITERATIONS = 256
 
+#: The same for shapes that turn (a count). One that turns w radians at a distance x * size from another takes about
+#: w / sqrt(8 x) steps; contacts take 5 to 10 more.
+TURN_ITERATIONS = 1024
+
+#: Most radians that a shape may turn in a cast: its angle is then right to 1e-10.
+TURN_LARGEST = 1e6
+
+#: Casts of meshes that turn go by windows of time in which no point moves farther by rotation than this times the size of the
+#: smaller mesh, by which its boxes grow; a few times the size of a leaf of a mesh of some thousand triangles.
+TURN_WINDOW = 0.05
+
+#: Most windows of one cast (a count): about 60 full turns; past it the status is UNCONVERGED.
+TURN_WINDOWS = 4096
+
 #: Most reflections of one Chung-Wang search (a count); then each direction comes from the simplex alone. Most searches
 #: that end apart do so within 4; a search in overlap gains nothing from more.
 CHUNG_WANG_REFLECTIONS = 16

@@ -227,41 +227,37 @@ def cast(
     *,
     threads: int | None = None,
 ) -> Impacts:
-    """When two shapes that move along straight lines first touch.
+    """When two shapes in motion first touch.
 
-    The time is never later than that of the true first contact, and before it by at most 1e-9 of the shapes' size.
+    The time is never later than that of the true first contact, and before it by at most what it takes to close a gap of 1e-9
+    of the shapes' size (4e-8 with a cylinder, cone or ellipsoid). UNCONVERGED: an iteration limit was reached; there is no
+    contact before the time given.
+
+    A motion has constant rates over the step. With displacement v and rotation vector w (an angle in radians times a unit
+    axis; full turns count), both in the world frame, a shape at (R, t) is at (exp(s w) R, t + s v) at time s: it turns about
+    the origin of its own frame, which moves along a straight line.
 
     Parameters
     ----------
     a, b : shapes
     pose_a, pose_b : poses at time 0
-    motion_a, motion_b : (3,) or (N, 3) displacement over the step, metres, world frame; 0 for at rest
+    motion_a, motion_b : (3,) or (N, 3) displacement over the step, metres, world frame; or (6,) or (N, 6) displacement and
+        rotation vector; 0 for at rest. Rotation vectors of zero give the bytes of a cast without them.
     threads : how many to use; default all cores
     """
-    move_a, move_b = _as_motion(motion_a, "motion_a"), _as_motion(motion_b, "motion_b")
+    from thud.continuous import convex_dispatch
+
+    move_a = convex_dispatch.as_motion(motion_a, "motion_a")
+    move_b = convex_dispatch.as_motion(motion_b, "motion_b")
     if _is_mesh_pair(a, b):
         from thud.continuous import mesh_dispatch as mesh_casts
 
         rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
         count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
         return mesh_casts.cast(a, b, rows_a, rows_b, move_a, move_b, count, threads)
-    from thud.continuous.convex_cast import cast_rows
-
     packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
     count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
-    out = Impacts(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8))
-    run_rows(
-        cast_rows, count, threads, packed, _PAIR, rows_a, rows_b, 0, move_a, move_b, out.time, out.point, out.normal, out.status
-    )
-    return out
-
-
-def _as_motion(motion: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    if np.ndim(motion) == 0 and motion == 0:
-        return np.zeros((1, 3))
-    if np.shape(motion)[-1:] == (6,):
-        raise UnsupportedQueryError(f"{name}: motions with a rotation vector are not supported; expected (3,) or (N, 3)")
-    return as_points(motion, name)
+    return convex_dispatch.cast(packed, _PAIR, rows_a, rows_b, move_a, move_b, count, threads)
 
 
 def _is_compound_with_mesh(shape: Shape) -> bool:
