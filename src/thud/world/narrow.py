@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from thud._threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
+from thud.continuous import convex_dispatch as convex_casts
 from thud.continuous import mesh_contacts
 from thud.continuous import mesh_dispatch as mesh_casts
-from thud.continuous.convex_cast import cast_rows
 from thud.continuous.mesh_depth import signed_distance
 from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.mesh_volumes import surviving_levels
+from thud.pose import Pose
+from thud.queries import contains, raycast
 from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
@@ -215,28 +217,79 @@ def distances(scene: Scene, pairs: Ints, reach: float, signed: bool) -> Distance
     return out
 
 
-def impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
-    """First contacts of all pairs; motion (N, 6): displacement and rotation vector of each body over the step."""
+def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts:
+    """First contacts of all pairs; motion (N, 6): displacement and rotation vector of each body over the step. Pairs with a
+    body marked in `bullet` (N,) are asked by a ray."""
     count = len(pairs)
     out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
-    mesh = scene.with_mesh(pairs)
-    move = motion[:, :3]
-    convex = np.flatnonzero(~mesh)
+    mesh, by_ray = scene.with_mesh(pairs), bullet[pairs].any(axis=1)
+    convex = np.flatnonzero(~mesh & ~by_ray)
     if len(convex):
         chosen = pairs[convex]
         packed, rows, poses_a, poses_b, _, number = scene.table(chosen)
-        part = Impacts(np.empty(number), np.empty((number, 3)), np.empty((number, 3)), np.empty(number, np.uint8))
-        fields_out = (part.time, part.point, part.normal, part.status)
-        moves = (move[chosen[:, 0]], move[chosen[:, 1]])
-        run_rows(cast_rows, number, scene.threads, packed, rows, poses_a, poses_b, 0, *moves, *fields_out)
-        _put_impacts(out, convex, part)
-    ask = np.flatnonzero(mesh)
+        moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
+        _put_impacts(out, convex, convex_casts.cast(packed, rows, poses_a, poses_b, *moves, number, scene.threads))
+    ask = np.flatnonzero(mesh & ~by_ray)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
         chosen = pairs[ask[rows]]
-        part = mesh_casts.cast(a, b, poses_a, poses_b, move[chosen[:, 0]], move[chosen[:, 1]], len(rows), scene.threads)
-        _put_impacts(out, ask[rows], part)
+        moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
+        _put_impacts(out, ask[rows], mesh_casts.cast(a, b, poses_a, poses_b, *moves, len(rows), scene.threads))
+    ask = np.flatnonzero(by_ray)
+    if len(ask):
+        # The bullet first, A if both are.
+        swapped = ~bullet[pairs[ask, 0]]
+        turned = np.where(swapped[:, None], pairs[ask, ::-1], pairs[ask])
+        part = bullet_impacts(scene, turned, motion)
+        part.normal[swapped] = 0.0 - part.normal[swapped]
+        _put_impacts(out, ask, part)
     scene.stats.narrow_tested += count
     return out
+
+
+def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
+    """First contacts of bullets, pairs[:, 0], with other bodies, by rays ([Yang] 2.7.3); the normal points from the bullet on.
+
+    The ray leads from the bullet's origin along its displacement relative to the other body, which stays as it is at the start
+    of the step: the bullet's size and both rotations are left out.
+    """
+    count = len(pairs)
+    out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
+    origin, move = scene.poses[pairs[:, 0], 9:], motion[pairs[:, 1], :3]
+    along = motion[pairs[:, 0], :3] - move
+    length = np.linalg.norm(along, axis=1)
+    kind = scene.shape[pairs[:, 1]]
+    for index in np.unique(kind):
+        shape = scene.shapes.shape(int(index))
+        rows = np.flatnonzero(kind == index)
+        poses = Pose.from_rows(scene.poses[pairs[rows, 1]])
+        inside = _in_solid(shape, origin[rows], poses, scene.threads)
+        started = rows[inside]
+        out.time[started], out.status[started] = 0.0, CastStatus.OVERLAPPING_AT_START
+        out.point[started] = origin[started]
+        flies = ~inside & (length[rows] > 0.0)
+        rows, poses = rows[flies], poses[flies]
+        if not len(rows):
+            continue
+        hits = raycast(shape, origin[rows], along[rows], pose=poses, threads=scene.threads)
+        found = hits.distance <= length[rows]
+        hit, distance, outward = rows[found], hits.distance[found], hits.normal[found]
+        out.time[hit] = np.minimum(distance / length[hit], 1.0)
+        out.status[hit] = CastStatus.HIT
+        out.point[hit] = hits.point[found] + out.time[hit, None] * move[hit]
+        # A sheet may be hit from either side.
+        facing = np.einsum("ni,ni->n", outward, along[hit]) < 0.0
+        out.normal[hit] = np.where(facing[:, None], 0.0 - outward, outward)
+    return out
+
+
+def _in_solid(shape: Shape, points: Floats, poses: Pose, threads: int | None) -> Bools:
+    """(N,) whether points lie in a shape; an open mesh holds none."""
+    inside = np.zeros(len(points), np.bool_)
+    for leaf, inner in mesh_dispatch.leaves(shape):
+        if not isinstance(leaf, TriangleMesh) or leaf.is_closed:
+            at = Pose.from_rows(mesh_dispatch.placed(poses.rows, inner))
+            inside |= contains(leaf, points, pose=at, threads=threads)
+    return inside
 
 
 def _put_impacts(out: Impacts, rows: Ints, part: Impacts) -> None:

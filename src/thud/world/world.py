@@ -468,8 +468,10 @@ class World:
     def impacts(self, dt: float) -> WorldImpacts:
         """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.
 
-        Each pair is looked at by itself, as if no other impact came before. The boxes of the broad phase hold all that a body
-        sweeps ([Yang] 2.7.3).
+        Each pair is looked at by itself, as if no other impact came before. Bodies move as in `thud.cast`, turning about the
+        origins of their frames at constant rates. The boxes of the broad phase hold all that a body sweeps ([Yang] 2.7.3).
+        The impacts of bullets are found by a ray from the bullet's origin along its displacement relative to the other body,
+        whose rotation is left out; of two bullets the one of the lower row is the ray.
         """
         dt = as_positive(dt, "dt")
         self._begin("impacts")
@@ -493,7 +495,7 @@ class World:
             return _no_impacts()
         motion = dt * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
         with self.stats.phase("narrow"):
-            found = narrow.impacts(self._scene(), pairs, motion)
+            found = narrow.impacts(self._scene(), pairs, motion, bodies.bullet[:used])
         hit = np.flatnonzero(found.time <= 1.0)
         order = hit[np.argsort(found.time[hit], kind="stable")]
         self.stats.hits = len(order)
