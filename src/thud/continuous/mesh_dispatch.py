@@ -50,9 +50,7 @@ def _leaf_cast(
     return out
 
 
-def _mark_contained(
-    out: Impacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
-) -> None:
+def _mark_contained(out: Impacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> None:
     """Rows in which one leaf starts inside the other, which no surface test sees."""
     open_rows = np.flatnonzero(out.status != CastStatus.OVERLAPPING_AT_START)
     if len(open_rows):
@@ -122,11 +120,7 @@ def cast(
 
     def turning(rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
         return _earliest(
-            [
-                _leaf_turning(x, y, rows_a, rows_b, move_a, move_b, count, threads)
-                for x in leaves(a)
-                for y in leaves(b)
-            ]
+            [_leaf_turning(x, y, rows_a, rows_b, move_a, move_b, count, threads) for x in leaves(a) for y in leaves(b)]
         )
 
     return by_rotation(linear, turning, rows_a, rows_b, move_a, move_b, count)

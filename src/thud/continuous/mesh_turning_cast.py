@@ -19,8 +19,7 @@ from thud.constants import BOX_SLACK, TURN_WINDOW, TURN_WINDOWS
 from thud.continuous.convex_cast import AT_START, CAST_UNCONVERGED, MISS, earlier
 from thud.continuous.mesh_cast import slownesses
 from thud.continuous.turning import MOVER, make_mover, place, shift, turn_rate
-from thud.continuous.turning_cast import cast_turning, write_turned
-from thud.geometry.moving_sphere import moving_sphere_sphere
+from thud.continuous.turning_cast import cast_turning, meeting_time, write_turned
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transpose, unrotate
 from thud.math.vec3 import add, load3, norm, sub
 from thud.narrowphase.box_tree import U, absolute
@@ -172,16 +171,6 @@ def walk_convex_window(
 
 
 @device
-def meeting_time(d, v, radius):
-    """(begin, end) of the time in which two balls with radii that sum to `radius` may meet; begin inf for never."""
-    radius += 1e-9 * (radius + norm(d) + norm(v))
-    first = moving_sphere_sphere(d, v, radius)
-    last = 1.0 - moving_sphere_sphere(shift(d, v, 1.0), (-v[0], -v[1], -v[2]), radius)
-    # Both are rounded; the ball is wider than needed by more than that unless the balls graze.
-    return max(first - 1e-9, 0.0), min(last + 1e-9, 1.0)
-
-
-@device
 def window_length(turned, size_a, size_b):
     """Length of a window, from how far rotation moves points over the whole step and the sizes of the two."""
     # Against something tiny, windows by its size would be many more than the triangles they spare.
@@ -220,7 +209,10 @@ def mesh_turning_rows(
     zero = (0.0, 0.0, 0.0)
     for row in range(start, stop):
         row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
-        mover_a, mover_b = load_mover(poses_a, row_a, motion_a, row, inner_a), load_mover(poses_b, row_b, motion_b, row, inner_b)
+        mover_a, mover_b = (
+            load_mover(poses_a, row_a, motion_a, row, inner_a),
+            load_mover(poses_b, row_b, motion_b, row, inner_b),
+        )
         ta, tb = load_translation(poses_a, row_a), load_translation(poses_b, row_b)
         move_a, move_b = load3(motion_a, row_of(motion_a, row), 0), load3(motion_b, row_of(motion_b, row), 0)
         d, v = sub(tb, ta), sub(move_b, move_a)

@@ -97,9 +97,7 @@ def write_touch(i, status, time, c, x, move, time_out, point_out, normal_out, st
         normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = n[0] / length, n[1] / length, n[2] / length
 
 
-@kernel(
-    "i8, i8, f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
+@kernel("i8, i8, f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
 def sphere_sphere_rows(
     start, stop, center_a, radius_a, center_b, radius_b, motion_a, motion_b, time_out, point_out, normal_out, status_out
 ):

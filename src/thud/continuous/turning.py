@@ -100,7 +100,7 @@ def core_reach(ints, reals, verts, k, mover):
     elif kind == CAPSULE:
         across, far = longer((0.0, 0.0, p1), o, u, across, far)
         across, far = longer((0.0, 0.0, -p1), o, u, across, far)
-    elif kind == CYLINDER or kind == CONE:
+    elif kind in (CYLINDER, CONE):
         across, far = longer((0.0, 0.0, -p1), o, u, across, far)
         if kind == CYLINDER:
             across, far = longer((0.0, 0.0, p1), o, u, across, far)
@@ -120,7 +120,7 @@ def spin(ints, reals, k, mover):
     shape's origin; (inf, inf) for other parts."""
     r, p, u, w = mover
     kind = ints[k, KIND]
-    round_ = kind == CYLINDER or kind == CONE or (kind == ELLIPSOID and reals[k, P0] == reals[k, P1])
+    round_ = kind in (CYLINDER, CONE) or (kind == ELLIPSOID and reals[k, P0] == reals[k, P1])
     if not (round_ and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0):
         return math.inf, math.inf
     z = (r[2], r[5], r[8])

@@ -1,14 +1,18 @@
 """Casts of convex shapes that turn while they move, by conservative advancement with a proof for each step.
 
 Each shape moves with constant rates: its origin along a straight line, turning about it (`turning.py`). The closest points at
-time s give a direction n, from A to B. Kept fixed in the world, it separates the shapes by
+time s give a direction n, from A to B. A direction that begins there and turns at a constant rate of its own separates the
+shapes at any time s by
 
-    f(s) = min over B of n.x - max over A of n.x,
+    f(s) = min over B of n(s).x - max over A of n(s).x,
 
-two support points, at any time s. What the supports can do between two times is bounded by how fast and how sharply any
-point of theirs moves (`motion_bounds`), so that f at both ends of a step tells how much of it is free (`clear_step`). There
-the closest points are asked again. Near an ordinary contact a step leaves a gap of the order of the gap's square, so a few
-steps suffice; the time is never later than the true first contact.
+two support points. What the supports can do between two times is bounded by how fast and how sharply any point of theirs moves
+along n (`motion_bounds`, `carried_curvature`), so that f at both ends of a step tells how much of it is free (`clear_step`).
+There the closest points are asked again. The time is never later than the true first contact.
+
+Any rate of n is valid. At rest, n serves vertices and curved surfaces; turning with the shape whose face it stands on it keeps
+the face's other corners from dipping through; turning as it did over the last step it follows two edges. The one that proves
+most is taken. Then a step leaves a gap of the order of the gap's square, and a few steps suffice.
 
 A half-space has points at any distance, whose speed has no bound: against it n is the plane's normal, which turns with it.
 
@@ -32,8 +36,10 @@ from thud.continuous.turning import (
     shift,
     spin,
     step_guess,
+    turn,
     turn_rate,
 )
+from thud.geometry.moving_sphere import moving_sphere_sphere
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, unrotate
 from thud.math.vec3 import add, cross, dot, load3, norm, sub
 from thud.narrowphase.convex_pair import finite_size, half_space_pair, pair_distance
@@ -43,6 +49,19 @@ from thud.narrowphase.shape_pair import next_part, part_ball, shape_ball
 from thud.narrowphase.support import load_part, support
 from thud.shapes.packed import BOUND, KIND, P3, RADIUS
 from thud.shapes.shape import CYLINDER, ELLIPSOID, HALF_SPACE
+
+#: How the direction n turns over a step.
+REST, WITH_A, WITH_B, AS_BEFORE = 0, 1, 2, 3
+
+
+@device
+def meeting_time(d, v, radius):
+    """(begin, end) of the time in which two balls with radii that sum to `radius` may meet; begin inf for never."""
+    radius += 1e-9 * (radius + norm(d) + norm(v))
+    first = moving_sphere_sphere(d, v, radius)
+    last = 1.0 - moving_sphere_sphere(shift(d, v, 1.0), (-v[0], -v[1], -v[2]), radius)
+    # Both are rounded; the ball is wider than needed by more than that unless the balls graze.
+    return max(first - 1e-9, 0.0), min(last + 1e-9, 1.0)
 
 
 @device
@@ -56,15 +75,29 @@ def cast_gap(ints, reals, a, b, d, v, far_a, far_b, w_a, w_b):
 
 @kernel(inner="*hulls, i8, i8, " + MOVER + ", " + MOVER + ", vec3, vec3, f8, vec3")
 def separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s, n):
-    """(separation along n at time s, its rate for the two points it is measured at). World axes."""
+    """(separation along n at time s, its rate for the two points it is measured at and n at rest, from A's point to B's).
+
+    World axes.
+    """
     ra, pa = place(mover_a, s)
     rb, pb = place(mover_b, s)
     x = rotate(ra, support(verts, link_starts, links, load_part(ints, reals, a), unrotate(ra, n)))
     y = rotate(rb, support(verts, link_starts, links, load_part(ints, reals, b), unrotate(rb, (-n[0], -n[1], -n[2]))))
     x, y = add(x, pa), add(y, pb)
-    f = dot(n, sub(add(shift(d, v, s), y), x)) - reals[a, RADIUS] - reals[b, RADIUS]
+    span = sub(add(shift(d, v, s), y), x)
     along_a, along_b = cross(n, mover_a[2]), cross(n, mover_b[2])
-    return f, dot(n, v) + mover_b[3] * dot(along_b, y) - mover_a[3] * dot(along_a, x)
+    rate = dot(n, v) + mover_b[3] * dot(along_b, y) - mover_a[3] * dot(along_a, x)
+    return dot(n, span) - reals[a, RADIUS] - reals[b, RADIUS], rate, span
+
+
+@device
+def carried_curvature(slip, w, reach, speed, w_other, across_other):
+    """Curvature of the separation along a direction n that turns with one shape, rate w, |w u x n| = slip.
+
+    Seen from that shape only the other one's points x move. Their second derivative along n is n.(x'' - 2 w u x x' + w u x
+    (w u x x)): at most |x''| + slip (2 |x'| + w |x|), |x| <= reach, |x'| <= speed.
+    """
+    return w_other * w_other * across_other + slip * (2.0 * speed + w * reach)
 
 
 @kernel(inner="*hulls, i8, i8, " + MOVER + ", " + MOVER + ", vec3, vec3, f8, f8")
@@ -74,13 +107,21 @@ def cast_parts(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
     d: from the origin of A's shape to that of B's at time 0; v: B's displacement relative to A's over the step.
     """
     zero = (0.0, 0.0, 0.0)
+    w_a, w_b = mover_a[3], mover_b[3]
     across_a, far_a = core_reach(ints, reals, verts, a, mover_a)
     across_b, far_b = core_reach(ints, reals, verts, b, mover_b)
+    # Only while balls about the shapes' origins meet.
+    first, last = meeting_time(d, v, far_a + reals[a, RADIUS] + far_b + reals[b, RADIUS])
+    latest = min(latest, last)
+    if not max(begin, first) <= latest:
+        return MISS, math.inf, zero, zero
     tilt_a, roll_a = spin(ints, reals, a, mover_a)
     tilt_b, roll_b = spin(ints, reals, b, mover_b)
-    gap = cast_gap(ints, reals, a, b, d, v, far_a, far_b, mover_a[3], mover_b[3])
+    gap = cast_gap(ints, reals, a, b, d, v, far_a, far_b, w_a, w_b)
     slack, noise = 0.25 * gap, 0.25 * TOUCH * (finite_size(reals, a, b) + far_a + far_b + norm(d) + norm(v))
-    s, n = begin, zero
+    reach = max(norm(shift(d, v, begin)), norm(shift(d, v, latest)))
+    speed_a, speed_b = norm(v) + w_a * across_a, norm(v) + w_b * across_b
+    s, n, n_before, s_before, favourite = max(begin, first), zero, zero, 0.0, REST
     for step in range(TURN_ITERATIONS):
         ra, pa = place(mover_a, s)
         rb, pb = place(mover_b, s)
@@ -92,21 +133,21 @@ def cast_parts(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
         status, apart, p, m = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, 1e308)
         p = add(rotate(ra, p), pa)
         if status == OVERLAPPING:
-            if step == 0 and begin == 0.0:
+            if s == 0.0:
                 return AT_START, 0.0, p, zero
             # The last step ended within roundoff of contact; the normal is that of the step before.
             return HIT, s, p, n
         n = rotate(ra, m)
         # What the plane orthogonal to n proves, whether or not the distance converged.
-        f, rate = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s, n)
-        speed_a, curvature_a = motion_bounds(n, mover_a, across_a, far_a, tilt_a, roll_a)
-        speed_b, curvature_b = motion_bounds(n, mover_b, across_b, far_b, tilt_b, roll_b)
-        speed, curvature = speed_a + speed_b - dot(n, v), curvature_a + curvature_b
+        f, rate, span = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s, n)
+        turning_a, curvature_a = motion_bounds(n, mover_a, across_a, far_a, tilt_a, roll_a)
+        turning_b, curvature_b = motion_bounds(n, mover_b, across_b, far_b, tilt_b, roll_b)
+        speed, curvature = turning_a + turning_b - dot(n, v), curvature_a + curvature_b
         remaining = latest - s
         if apart <= gap:
             # Contact, unless they surely part: never closer than now, and then for good.
             h = remaining if curvature == 0.0 else min(remaining, max(rate, 0.0) / curvature)
-            f1, _rate = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + h, n)
+            f1, _rate, _span = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + h, n)
             parting = f1 - f >= 0.5 * curvature * h * h - noise and (h == remaining or f1 >= 2.0 * gap)
             if not (f > 0.0 and parting):
                 return HIT, s, (p[0] + 0.5 * apart * n[0], p[1] + 0.5 * apart * n[1], p[2] + 0.5 * apart * n[2]), n
@@ -117,15 +158,44 @@ def cast_parts(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
             if speed * remaining < f:
                 return MISS, math.inf, zero, zero
             h = f / speed
-            for attempt in range(3):
-                ask = step_guess(f, rate, curvature, remaining) if attempt == 0 else min(remaining, 2.0 * h)
-                f1, _rate = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + ask, n)
-                proved = clear_step(f, f1 - slack, ask, curvature)
-                h = max(h, proved)
-                if 4.0 * proved >= ask:
+            # How n turned over the last step.
+            turned = cross(n_before, n)
+            u_n, w_n = turn_rate(turned)
+            w_n = w_n / (s - s_before) if step > 0 and s > s_before else 0.0
+            best = favourite
+            for attempt in range(4):
+                way = favourite
+                if attempt > 0:
+                    way = attempt if attempt > favourite else attempt - 1
+                if way == REST:
+                    u, w, c = u_n, 0.0, curvature
+                elif way == WITH_A:
+                    u, w = mover_a[2], w_a
+                    c = carried_curvature(w * norm(cross(u, n)), w, reach + far_b, speed_b, w_b, across_b)
+                elif way == WITH_B:
+                    u, w = mover_b[2], w_b
+                    c = carried_curvature(w * norm(cross(u, n)), w, reach + far_a, speed_a, w_a, across_a)
+                else:
+                    # About the point amid the origins.
+                    u, w = u_n, w_n
+                    c = w_a * w_a * across_a + w_b * w_b * across_b
+                    c += w * (2.0 * (speed_a + w_b * across_b) + w * (reach + far_a + far_b))
+                if w == 0.0 and way != REST:
+                    continue
+                change = rate + w * dot(cross(u, n), span)
+                ask = step_guess(f, change, c, remaining)
+                n1 = rotate(turn(u, w * ask), n) if w > 0.0 else n
+                f1, _rate, _span = separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + ask, n1)
+                proved = clear_step(f, f1 - slack, ask, c)
+                if proved > h:
+                    h, best = proved, way
+                hoped = remaining if change >= 0.0 else min(remaining, -f / change)
+                if proved >= 0.7 * hoped:
                     break
+            favourite = best
         if h >= remaining:
             return MISS, math.inf, zero, zero
+        s_before, n_before = s, n
         s += h
     return CAST_UNCONVERGED, s, zero, n
 
@@ -151,8 +221,7 @@ def plane_separation(ints, reals, verts, link_starts, links, a, b, mover_a, move
 def cast_plane(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, begin, latest):
     """As `cast_parts`, for a half-space a.
 
-    n turns with A: in A's axes B's origin is at exp(-s wa) (d + s v) and B's points turn by exp(-s wa) exp(s wb), so that the
-    second derivatives are at most wa^2 |d + s v| + 2 wa |v| and (wa + wb)^2 |y|.
+    n turns with A, whose own part does not move along it then.
     """
     zero = (0.0, 0.0, 0.0)
     u_a, w_a, u_b, w_b = mover_a[2], mover_a[3], mover_b[2], mover_b[3]
@@ -166,10 +235,10 @@ def cast_plane(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
     slack = 0.25 * gap
     noise = 0.25 * TOUCH * (abs(reals[a, P3]) + far + reals[b, RADIUS] + norm(d) + norm(v) + norm(mover_a[1]))
     s = begin
-    for step in range(TURN_ITERATIONS):
+    for _step in range(TURN_ITERATIONS):
         f, rate, p, n = plane_separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s)
         if f <= 4.0 * noise:
-            if step == 0 and begin == 0.0:
+            if s == 0.0:
                 # From A's plane into B, or for two planes that do not face each other a point of both.
                 ra, pa = place(mover_a, s)
                 rb, pb = place(mover_b, s)
@@ -191,14 +260,13 @@ def cast_plane(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
             speed, curvature = motion_bounds(n, mover_b, across, far, tilt, roll)
             speed -= dot(n, v)
         else:
-            speed = (w_a + w_b) * far + w_a * reach + norm(v)
-            curvature = (w_a + w_b) * (w_a + w_b) * far + w_a * (w_a * reach + 2.0 * norm(v))
+            slip, speed = w_a * norm(cross(u_a, n)), norm(v) + w_b * across
+            curvature = carried_curvature(slip, w_a, reach + far, speed, w_b, across)
+            speed += slip * (reach + far)
         remaining = latest - s
         if f <= gap:
             h = remaining if curvature == 0.0 else min(remaining, max(rate, 0.0) / curvature)
-            f1, _rate, _p, _n = plane_separation(
-                ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + h
-            )
+            f1, _rate, _p, _n = plane_separation(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + h)
             parting = f1 - f >= 0.5 * curvature * h * h - noise and (h == remaining or f1 >= 2.0 * gap)
             if not (f > 0.0 and parting):
                 return HIT, s, (p[0] + 0.5 * f * n[0], p[1] + 0.5 * f * n[1], p[2] + 0.5 * f * n[2]), n
@@ -207,7 +275,7 @@ def cast_plane(ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d
             if speed * remaining < f:
                 return MISS, math.inf, zero, zero
             h = f / speed
-            for attempt in range(3):
+            for attempt in range(2):
                 ask = step_guess(f, rate, curvature, remaining) if attempt == 0 else min(remaining, 2.0 * h)
                 f1, _rate, _p, _n = plane_separation(
                     ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, s + ask
