@@ -107,12 +107,15 @@ TURN_ITERATIONS = 1024
 #: Most radians that a shape may turn in a cast: its angle is then right to 1e-10.
 TURN_LARGEST = 1e6
 
-#: Casts of meshes that turn go by windows of time in which no point moves farther by rotation than this times the size of the
-#: smaller mesh, by which its boxes grow; a few times the size of a leaf of a mesh of some thousand triangles.
-TURN_WINDOW = 0.05
+#: Casts of meshes that turn advance by the distance of the surfaces while it is more than this times the length of a triangle;
+#: then by windows of time in which points come closer by about as much.
+TURN_NEAR = 2.0
 
-#: Most windows of one cast (a count): about 60 full turns; past it the status is UNCONVERGED.
-TURN_WINDOWS = 4096
+#: What such a distance may be too large by, in units of the sizes: ten times what GJK leaves on curved shapes.
+TURN_ERROR = 10.0 * GJK_FLOOR_CURVED
+
+#: Most advances and windows of one cast of meshes (a count); it takes 10 to 50.
+TURN_ROUNDS = 4096
 
 #: Most reflections of one Chung-Wang search (a count); then each direction comes from the simplex alone. Most searches
 #: that end apart do so within 4; a search in overlap gains nothing from more.

@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import thud
+from tests.oracles.meshes import blob_mesh, box_mesh
 from tests.oracles.motion import distance_at, first_overlap
 from tests.world.model import some_shapes
 from thud.errors import InvalidInputError
@@ -96,7 +97,7 @@ def test_points_lie_on_both(first: str, second: str) -> None:
 
 def test_rod_strikes_a_sphere_at_the_angle_it_must() -> None:
     rod, ball = thud.Capsule(0.05, 1.0), thud.Sphere(0.1)
-    angles = np.linspace(0.3, 2 * np.pi - 0.3, 40)
+    angles = np.concatenate([np.linspace(0.2, 2.9, 20), np.linspace(3.4, 6.0, 20)])
     where = thud.Pose(0.8 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1))
     for turns in (1, 3):
         rate = 2 * np.pi * turns
@@ -203,7 +204,7 @@ def test_spinning_about_the_axis_of_symmetry(name: str) -> None:
     # A wall 1 um away from the side: it stays there, through a hundred turns, at no cost.
     shape = thud.Ellipsoid((0.3, 0.3, 0.5)) if name == "ellipsoid" else SHAPES[name]
     wall = thud.Box((1.0, 1.0, 1.0))
-    away = -float(shape.bounds()[0].ravel()[0]) + 1.0 + 1e-6
+    away = -float(np.ravel(shape.bounds().lower)[0]) + 1.0 + 1e-6
     spin = [0, 0, 0, 0, 0, 200 * np.pi]
     assert thud.cast(shape, wall, None, thud.Pose((-away, 0, 0)), spin).status[0] == MISS
     # And it moves into it while it spins.
@@ -254,27 +255,37 @@ def test_a_limit_reached_gives_a_lower_bound() -> None:
     upper = (np.arcsin(1.0) - np.pi / 2 + np.pi / 2) / 6e5
     assert found.status[0] in (HIT, UNCONVERGED)
     assert found.time[0] <= upper + 1e-9
-    mesh = box_mesh(1.0)
+    mesh = thud.TriangleMesh(*box_mesh(1.0))
     far = thud.cast(mesh, mesh, None, thud.Pose((3.0, 0, 0)), [0, 0, 0, 0, 0, 9e5])
     assert far.status[0] in (MISS, UNCONVERGED)
     near = thud.cast(mesh, mesh, None, thud.Pose((2.9, 0, 0)), [0, 0, 0, 0, 0, 9e5])
     assert near.status[0] in (MISS, UNCONVERGED)
 
 
-def box_mesh(half: float) -> thud.TriangleMesh:
-    hull = thud.ConvexHull(np.array(np.meshgrid([-half, half], [-half, half], [-half, half])).reshape(3, -1).T)
-    return thud.TriangleMesh(hull.vertices, hull.triangles)
-
-
 def test_meshes_agree_with_the_convex_shapes_they_bound() -> None:
     rng = np.random.default_rng(21)
-    mesh, box = box_mesh(0.4), thud.Box((0.4, 0.4, 0.4))
+    mesh, box = thud.TriangleMesh(*box_mesh(0.4)), thud.Box((0.4, 0.4, 0.4))
     rows, motions = random_motions(150, rng)
     solid = cast(box, box, rows, motions)
     for a, b in ((mesh, mesh), (mesh, box), (box, mesh)):
         found = cast(a, b, rows, motions)
         np.testing.assert_array_equal(found.status, solid.status)
         np.testing.assert_allclose(found.time, solid.time, atol=1e-6)
+
+
+def test_meshes_of_many_triangles() -> None:
+    rng = np.random.default_rng(6)
+    a, b = (thud.TriangleMesh(*blob_mesh(rings, seed)) for rings, seed in ((14, 1), (10, 2)))
+    rows, motions = random_motions(30, rng)
+    rows[1][:, 9:] *= 1.5
+    for pair in ((a, b), (a, SHAPES["hull"]), (SHAPES["capsule"], b)):
+        found = cast(*pair, rows, motions)
+        upper = first_overlap(*pair, rows, motions, 60)
+        np.testing.assert_array_equal(found.status == AT_START, upper == 0.0)
+        assert (found.time <= upper + 1e-12).all()
+        hit = found.status == HIT
+        assert hit.sum() > 5
+        assert (distance_at(*pair, rows, motions, np.where(hit, found.time, 0.0))[hit] <= GAP).all()
 
 
 def test_meshes_turn_about_the_origin_of_their_frames() -> None:

@@ -79,7 +79,9 @@ def _leaf_turning(
     if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
         pair = two_triangles()
         hulls = (pair.part_ints, pair.part_reals, pair.vertices, pair.link_starts, pair.links)
-        trees = (*mesh_arrays(a)[:3], *_mesh_frame(a, inner_a), *mesh_arrays(b)[:3], *_mesh_frame(b, inner_b), *hulls)
+        tree_a = (a.pair_obbs, *mesh_arrays(a)[:3], *_mesh_frame(a, inner_a))
+        tree_b = (b.pair_obbs, *mesh_arrays(b)[:3], *_mesh_frame(b, inner_b))
+        trees = (*tree_a, *tree_b, *hulls)
         run_rows(mesh_turning_rows, count, threads, *trees, rows_a, rows_b, move_a, move_b, *fields, rows_per_chunk=_ROWS)
     elif isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh):
         swapped = isinstance(a, TriangleMesh)

@@ -1,10 +1,13 @@
 """Casts of meshes that turn while they move, against meshes and convex shapes.
 
-Time is cut into windows so short that within one no point is moved by rotation farther than `TURN_WINDOW` of the smaller size
-from where it is amid the window, turned as then. Within a window the trees are walked as for a linear cast, with the
-rotations of its middle and boxes that grow by that much: they hold every place that their triangles pass. Where two leaves
-meet, the cast of turning convex shapes decides, limited to the window. So no contact is passed, and the time is never later
-than the true one. Before and after the balls about the shapes' origins meet, nothing can.
+No point of the two moves faster, relative to the other, than the displacement plus each rate of rotation times the farthest
+point's distance from the shape's origin. While the surfaces are farther apart than a few triangles are long, time goes on by
+their distance over that speed: conservative advancement, each distance being searched for from the last one's triangles.
+
+From there on it goes by windows of time, in which points come closer by no more than a few triangles' length. Within one the
+trees are walked as for a linear cast, with the rotations of its middle and boxes that grow by as far as rotation moves any
+point from where it is amid the window: they hold every place that their triangles pass. Where two leaves meet, the cast of
+turning convex shapes decides, limited to the window. So no contact is passed, and the time is never later than the true one.
 """
 
 from __future__ import annotations
@@ -15,18 +18,20 @@ import numpy as np
 
 from thud._jit import device, kernel
 from thud._simd_boxes import boxes_sweep8, lowest_bit
-from thud.constants import BOX_SLACK, TURN_WINDOW, TURN_WINDOWS
-from thud.continuous.convex_cast import AT_START, CAST_UNCONVERGED, MISS, earlier
+from thud.constants import BOX_SLACK, TURN_ERROR, TURN_NEAR, TURN_ROUNDS
+from thud.continuous.convex_cast import AT_START, CAST_UNCONVERGED, MISS, SEPARATED, earlier
 from thud.continuous.mesh_cast import slownesses
 from thud.continuous.turning import MOVER, make_mover, place, shift, turn_rate
 from thud.continuous.turning_cast import cast_turning, meeting_time, write_turned
-from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transpose, unrotate
+from thud.geometry.moving_sphere import moving_sphere_sphere
+from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import add, load3, norm, sub
 from thud.narrowphase.box_tree import U, absolute
-from thud.narrowphase.mesh_convex import in_box_frame, query_size, set_triangle, shape_box
+from thud.narrowphase.mesh_convex import in_box_frame, query_size, set_triangle, shape_box, walk_convex_distance
+from thud.narrowphase.mesh_distance import walk_distance
 from thud.narrowphase.mesh_mesh import STACK, F, box_query, load_slot, pair_size, single3, single9
 from thud.narrowphase.pair_table import row_of
-from thud.shapes.packed import KIND, RADIUS
+from thud.shapes.packed import BOUND, CENTER, KIND, RADIUS
 from thud.shapes.shape import HALF_SPACE
 
 TREE = "f4[::1], i8[::1], f8[::1]"
@@ -41,6 +46,18 @@ def window_pose(mover_a, mover_b, d, v, begin, end):
     t = unrotate(ra, sub(add(shift(d, v, begin), pb), pa))
     h = end - begin
     return relative_rotation(ra, rb), t, unrotate(ra, (h * v[0], h * v[1], h * v[2]))
+
+
+@device
+def balls_meet(reals, a, b, mover_a, mover_b, r, t, m, h):
+    """Whether balls about parts a and b may meet in a window of length h; (R, t), m from `window_pose`."""
+    x, y = load3(reals, a, CENTER), load3(reals, b, CENTER)
+    # How far rotation moves their points.
+    far_a = norm(add(x, unrotate(mover_a[0], mover_a[1]))) + reals[a, BOUND]
+    far_b = norm(add(y, unrotate(mover_b[0], mover_b[1]))) + reals[b, BOUND]
+    radius = reals[a, BOUND] + reals[b, BOUND] + 0.5 * h * (mover_a[3] * far_a + mover_b[3] * far_b)
+    d = sub(transform(r, t, y), x)
+    return moving_sphere_sphere(d, m, radius + 1e-9 * (radius + norm(d) + norm(m))) <= 1.0
 
 
 @kernel(inner=TREE + ", " + TREE + ", *hulls, " + MOVER + ", " + MOVER + ", vec3, vec3, f8, f8, f8, " + WORK)
@@ -81,6 +98,8 @@ def walk_window(
         if down_a < 0 and down_b < 0:
             set_triangle(ints, reals, verts, pa, corners_a, U(-1 - down_a))
             set_triangle(ints, reals, verts, pb, corners_b, U(-1 - down_b))
+            if not balls_meet(reals, pa, pb, mover_a, mover_b, r, t, m, h):
+                continue
             found, time, p, n = cast_turning(
                 ints, reals, verts, link_starts, links, pa, pb, mover_a, mover_b, d, v, begin, latest
             )
@@ -123,6 +142,7 @@ def walk_convex_window(
 ):  # fmt: skip
     """As `walk_window`, for a convex shape A (part 0) and a surface B."""
     a, b = np.int64(0), np.int64(1)
+    half_space = ints[0, KIND] == HALF_SPACE
     r, t, m = window_pose(mover_a, mover_b, d, v, begin, end)
     h = end - begin
     size = query_size(ints, reals, box, obbs, t) + 8.0 * (abs(m[0]) + abs(m[1]) + abs(m[2]) + wider)
@@ -147,6 +167,8 @@ def walk_convex_window(
         down = child[stack[depth]]
         if down < 0:
             set_triangle(ints, reals, verts, b, corners, U(-1 - down))
+            if not (half_space or balls_meet(reals, a, b, mover_a, mover_b, r, t, m, h)):
+                continue
             found, time, p, n = cast_turning(
                 ints, reals, verts, link_starts, links, a, b, mover_a, mover_b, d, v, begin, latest
             )
@@ -171,20 +193,16 @@ def walk_convex_window(
 
 
 @device
-def window_length(turned, size_a, size_b):
-    """Length of a window, from how far rotation moves points over the whole step and the sizes of the two."""
-    # Against something tiny, windows by its size would be many more than the triangles they spare.
-    size = max(min(size_a, size_b), 0.1 * max(size_a, size_b))
-    if turned <= 2.0 * TURN_WINDOW * size:
-        return 1.0
-    return 2.0 * TURN_WINDOW * size / turned
+def root_size(boxes):
+    """The half extents of a tree's box, summed."""
+    box = load_slot(boxes, U(0))
+    return float(box[3] + box[4] + box[5])
 
 
 @device
-def root_size(boxes):
-    """Length of the half diagonal of a tree's box, by its sum."""
-    box = load_slot(boxes, U(0))
-    return float(box[3] + box[4] + box[5])
+def triangle_size(boxes, corners):
+    """About how long the triangles of a mesh are."""
+    return root_size(boxes) / math.sqrt(corners.shape[0] / 9.0)
 
 
 @device
@@ -195,18 +213,20 @@ def load_mover(poses, row, motion, i, inner):
 
 
 @kernel(
-    "i8, i8, " + TREE + ", f8[:,::1], f8, " + TREE + ", f8[:,::1], f8, *hulls, f8[:,::1], f8[:,::1], "
+    "i8, i8, f4[::1], " + TREE + ", f8[:,::1], f8, f4[::1], " + TREE + ", f8[:,::1], f8, *hulls, f8[:,::1], f8[:,::1], "
     "f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]"
 )
 def mesh_turning_rows(
-    start, stop, boxes_a, child_a, corners_a, inner_a, far_a, boxes_b, child_b, corners_b, inner_b, far_b, ints, reals,
-    vertices, link_starts, links, poses_a, poses_b, motion_a, motion_b, time_out, point_out, normal_out, status_out,
+    start, stop, obbs_a, boxes_a, child_a, corners_a, inner_a, far_a, obbs_b, boxes_b, child_b, corners_b, inner_b, far_b, ints,
+    reals, vertices, link_starts, links, poses_a, poses_b, motion_a, motion_b, time_out, point_out, normal_out, status_out,
 ):  # fmt: skip
     """First contact of two surfaces for each row. Poses and motions (N, 6) are those of the shapes that the meshes are part
     of; inner (1, 12): the trees' frames in those; far: how far the meshes reach from the shapes' origins."""
     reals, verts = reals.copy(), vertices.copy()
     stack, waiting, entry = np.empty(2 * STACK, np.uint64), np.empty(STACK, np.float32), np.empty(8, np.float32)
     zero = (0.0, 0.0, 0.0)
+    near = TURN_NEAR * max(triangle_size(boxes_a, corners_a), triangle_size(boxes_b, corners_b))
+    error = TURN_ERROR * (root_size(boxes_a) + root_size(boxes_b))
     for row in range(start, stop):
         row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
         mover_a, mover_b = (
@@ -217,15 +237,27 @@ def mesh_turning_rows(
         move_a, move_b = load3(motion_a, row_of(motion_a, row), 0), load3(motion_b, row_of(motion_b, row), 0)
         d, v = sub(tb, ta), sub(move_b, move_a)
         turned = mover_a[3] * far_a + mover_b[3] * far_b
-        length = window_length(turned, root_size(boxes_a), root_size(boxes_b))
+        speed = (norm(v) + turned) * (1.0 + 1e-9)
         begin, last = meeting_time(d, v, far_a + far_b)
-        status, time, p, n, windows = MISS, math.inf, zero, zero, 0
+        status, time, p, n, rounds = MISS, math.inf, zero, zero, 0
+        at_a, at_b = np.int64(-1), np.int64(-1)
         while status == MISS and begin < last:
-            if windows == TURN_WINDOWS:
+            if rounds == TURN_ROUNDS:
                 status, time = CAST_UNCONVERGED, begin
                 break
-            windows += 1
-            end = min(begin + length, last)
+            rounds += 1
+            r, t, _m = window_pose(mover_a, mover_b, d, v, begin, begin)
+            apart2, _x, _y, at_a, at_b, _tests = walk_distance(
+                obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, speed * (last - begin) + error, at_a, at_b, stack,
+                waiting, entry,
+            )  # fmt: skip
+            if at_a < 0:
+                break
+            apart = math.sqrt(apart2)
+            if apart > near:
+                begin += (apart - error) / speed
+                continue
+            end = min(begin + (apart + near) / speed, last)
             status, time, p, n = walk_window(
                 boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, ints, reals, verts, link_starts, links, mover_a,
                 mover_b, d, v, begin, end, 0.5 * (end - begin) * turned * (1.0 + 1e-9), stack, waiting, entry,
@@ -246,6 +278,7 @@ def convex_turning_rows(
     reals, verts = reals.copy(), vertices.copy()
     stack, waiting, entry = np.empty(STACK, np.uint64), np.empty(STACK, np.float32), np.empty(8, np.float32)
     zero = (0.0, 0.0, 0.0)
+    near = TURN_NEAR * triangle_size(boxes, corners)
     for row in range(start, stop):
         row_s, row_m = row_of(poses_shape, row), row_of(poses_mesh, row)
         mover_s = load_mover(poses_shape, row_s, motion_shape, row, inner_shape)
@@ -255,21 +288,29 @@ def convex_turning_rows(
         d, v = sub(tm, ts), sub(move_m, move_s)
         if ints[0, KIND] == HALF_SPACE:
             # Of a half-space only what the mesh can reach counts.
-            far = max(norm(d), norm(shift(d, v, 1.0))) + far_mesh
-            begin, last, size = 0.0, 1.0, root_size(boxes)
+            far, begin, last = max(norm(d), norm(shift(d, v, 1.0))) + far_mesh, 0.0, 1.0
         else:
             far = far_shape
             begin, last = meeting_time(d, v, far + far_mesh)
-            size = reals[0, RADIUS] + box[3] + box[4] + box[5]
         turned = mover_s[3] * far + mover_m[3] * far_mesh
-        length = window_length(turned, size, root_size(boxes))
-        status, time, p, n, windows = MISS, math.inf, zero, zero, 0
+        speed, error = (norm(v) + turned) * (1.0 + 1e-9), TURN_ERROR * (far + far_mesh)
+        status, time, p, n, rounds, at = MISS, math.inf, zero, zero, 0, np.int64(-1)
         while status == MISS and begin < last:
-            if windows == TURN_WINDOWS:
+            if rounds == TURN_ROUNDS:
                 status, time = CAST_UNCONVERGED, begin
                 break
-            windows += 1
-            end = min(begin + length, last)
+            rounds += 1
+            r, t, _m = window_pose(mover_s, mover_m, d, v, begin, begin)
+            outcome, apart, _p, _n, at = walk_convex_distance(
+                obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, speed * (last - begin) + error, at,
+                stack, waiting, entry,
+            )  # fmt: skip
+            if at < 0:
+                break
+            if outcome == SEPARATED and apart > near + error:
+                begin += (apart - error) / speed
+                continue
+            end = min(begin + (min(apart, near) + near) / speed, last)
             status, time, p, n = walk_convex_window(
                 obbs, boxes, child, corners, ints, reals, verts, link_starts, links, box, mover_s, mover_m, d, v, begin, end,
                 0.5 * (end - begin) * turned * (1.0 + 1e-9), stack, waiting, entry,
