@@ -59,9 +59,9 @@ def test_two_spheres_agree_with_the_cast() -> None:
     assert (one.status == HIT).sum() > 300
     hit = one.status == HIT
     assert (two.time[hit] <= one.time[hit] + 1e-12).all()
-    moved = np.linalg.norm((b + mb * two.time[:, None] - a - ma * two.time[:, None])[hit], axis=1)
+    moved = np.linalg.norm((b - a)[hit] + (mb - ma)[hit] * two.time[hit, None], axis=1)
     assert (np.abs(moved - 1.3) < 1e-8).all()
-    exact = np.linalg.norm((b + mb * one.time[:, None] - a - ma * one.time[:, None])[hit], axis=1)
+    exact = np.linalg.norm((b - a)[hit] + (mb - ma)[hit] * one.time[hit, None], axis=1)
     assert (np.abs(exact - 1.3) < 1e-13).all()
 
 
