@@ -107,24 +107,29 @@ def _measure(meshes, settings, count: int, block: int, deepest: int, partial: Pa
                 continue
             rows = random_poses(block, space, 10_000 + k)
             records = []
-            # Each block starts with another setting, so that nobody always follows the same neighbour.
+            # Each block starts with another setting, so that nobody always follows the same neighbour; and a setting's
+            # repeats lie far apart, so that one disturbance does not hit them all.
             shift = k % len(settings)
+            order = settings[shift:] + settings[:shift]
+            used = dict.fromkeys(settings, np.inf)
+            counted: dict[tuple, np.ndarray] = {}
             truth = None
-            for b, m, depth in settings[shift:] + settings[:shift]:
-                pair = (maps[m, depth], maps[m, depth])
-                options = {"bounding": b, "mappings": pair, "threads": 1}
-                if k == 0 or truth is None:
-                    surfaces_meet(mesh, mesh, IDENTITY, rows[:20], **options)
-                used = np.inf
-                for _ in range(REPEATS):
+            for repeat in range(REPEATS):
+                for b, m, depth in order:
+                    pair = (maps[m, depth], maps[m, depth])
+                    options = {"bounding": b, "mappings": pair, "threads": 1}
+                    if k == 0 and repeat == 0:
+                        surfaces_meet(mesh, mesh, IDENTITY, rows[:20], **options)
                     begin = time.thread_time()
                     hit, tests = surfaces_meet(mesh, mesh, IDENTITY, rows, count_tests=True, **options)
-                    used = min(used, (time.thread_time() - begin) / block)
-                truth = hit if truth is None else truth
-                assert (hit == truth).all(), (name, b, m, depth)
-                seconds[b, m, depth].append(used)
-                sums[b, m, depth] += tests.mean(axis=0)
-                records.append([name, k, b, m, depth, used, *tests.mean(axis=0)])
+                    used[b, m, depth] = min(used[b, m, depth], (time.thread_time() - begin) / block)
+                    truth = hit if truth is None else truth
+                    assert (hit == truth).all(), (name, b, m, depth)
+                    counted[b, m, depth] = tests.mean(axis=0)
+            for s in order:
+                seconds[s].append(used[s])
+                sums[s] += counted[s]
+                records.append([name, k, *s, used[s], *counted[s]])
             if partial is not None:
                 with partial.open("a", newline="") as file:
                     csv.writer(file).writerows(records)
