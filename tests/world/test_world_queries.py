@@ -208,6 +208,10 @@ def test_errors_name_the_argument_and_the_remedy() -> None:
         world.poses([handle, -5])
     with pytest.raises(InvalidInputError, match="handles"):
         world.poses(0.5)
+    with pytest.raises(InvalidInputError, match="velocity"):
+        world.set_velocities([handle], np.zeros((2, 3)))
+    with pytest.raises(InvalidInputError, match="angular_velocity"):
+        world.set_velocities([handle], np.zeros(3), np.zeros((2, 3)))
     with pytest.raises(InvalidInputError, match="broadphase"):
         thud.World("magic")
     with pytest.raises(InvalidInputError, match="midphase"):

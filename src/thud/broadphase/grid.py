@@ -20,10 +20,9 @@ from thud._simd_boxes import emit_overlaps8
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
+from thud.bvh.morton_tree import box_extent
+from thud.bvh.radix import sort_with
 from thud.constants import BROAD_CELL, BROAD_CELLS
-
-#: Bits of one pass of the sort by cells along a row.
-_RADIX = 11
 
 #: Steps of the order along a row, a cell.
 _STEPS = 16
@@ -62,8 +61,7 @@ def row_key(y, z):
 def box_extents(bounds, extents_out):
     """Longest edge of each box; -inf for one that is not there."""
     for i in range(bounds.shape[0]):
-        x, y, z = bounds[i, 3] - bounds[i, 0], bounds[i, 4] - bounds[i, 1], bounds[i, 5] - bounds[i, 2]
-        extents_out[i] = max(x, max(y, z))
+        extents_out[i] = box_extent(bounds, i)
 
 
 @kernel("f8[:,::1], f8[::1], i4[::1], f8, f8, i8, i4[:,::1], i4[::1], i4[::1], i8[::1], i4[::1], i8[::1], i8[::1]")
@@ -73,10 +71,10 @@ def assign_rows(
     """Row and step along it of every object, in the order of `visit`: that of the last frame, so that neighbours come together.
 
     members_out gets the small objects, large_out the others; cells_out[i] = (step, row). keys_out gets the key of each row and
-    starts_out[row + 1] its number of objects. totals_out: members, large, rows, least and largest step.
+    starts_out[row + 1] its number of objects. totals_out: members, large, rows, least step.
     """
     members, large, rows = 0, 0, 0
-    least, most = np.int64(2**40), np.int64(-(2**40))
+    least = np.int64(2**40)
     second, third = (axis + 1) % 3, (axis + 2) % 3
     scale = 1.0 / cell
     for k in range(table.shape[0]):
@@ -108,26 +106,11 @@ def assign_rows(
         cells_out[i, 0], cells_out[i, 1] = step, row
         members_out[members] = i
         members += 1
-        least, most = min(least, step), max(most, step)
+        least = min(least, step)
     starts_out[0] = 0
     for k in range(rows):
         starts_out[k + 1] += starts_out[k]
-    totals_out[0], totals_out[1], totals_out[2], totals_out[3], totals_out[4] = members, large, rows, least, most
-
-
-@kernel("i4[:,::1], i8, i8, i4[::1], i4[::1]")
-def radix_pass(cells, least, shift, source, target):
-    """One stable pass of a radix sort of the objects in `source` by their steps, from bit `shift` on."""
-    counts = np.zeros((1 << _RADIX) + 1, np.int64)
-    mask = (1 << _RADIX) - 1
-    for k in range(source.shape[0]):
-        counts[(((cells[source[k], 0] - least) >> shift) & mask) + 1] += 1
-    for k in range(1 << _RADIX):
-        counts[k + 1] += counts[k]
-    for k in range(source.shape[0]):
-        digit = ((cells[source[k], 0] - least) >> shift) & mask
-        target[counts[digit]] = source[k]
-        counts[digit] += 1
+    totals_out[0], totals_out[1], totals_out[2], totals_out[3] = members, large, rows, least
 
 
 @kernel("i4[:,::1], i8[::1], i4[::1], i4[::1], i4[::1], i8")
@@ -281,20 +264,17 @@ class Grid:
         box_extents(bounds, extents)
         self._choose_cell(extents, bounds)
         cells, members, large = np.empty((count, 2), np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-        keys, starts, totals = np.empty(count, np.int64), np.empty(count + 1, np.int64), np.empty(5, np.int64)
+        keys, starts, totals = np.empty(count, np.int64), np.empty(count + 1, np.int64), np.empty(4, np.int64)
         table = np.empty(1 << max(4, (2 * count).bit_length()), np.int32)
         visit = self._visit if len(self._visit) == count else np.arange(count, dtype=np.int32)
         steps = _STEPS / self._cell
         assign_rows(bounds, extents, visit, self._cell, steps, self._axis, cells, members, large, keys, table, starts, totals)
-        small, n_large, rows, least, most = (int(v) for v in totals)
+        small, n_large, rows, least = (int(v) for v in totals)
         starts, source = starts[: rows + 1], members[:small]
         # Eight places more, for loads of eight; those of `step` are beyond all others.
         order, step = np.zeros(small + 8, np.int32), np.full(small + 8, 2**31 - 1, np.int32)
         if sort_rows(cells, starts, source, order, step, _PATIENCE * small) < 0:
-            target = np.empty(small, np.int32)
-            for shift in range(0, max(1, most - least).bit_length(), _RADIX):
-                radix_pass(cells, least, shift, source, target)
-                source, target = target, source
+            sort_with((cells[source, 0].astype(np.int64) - least).astype(np.uint64), source)
             sort_rows(cells, starts, source, order, step, _PATIENCE * small)
         self._visit = np.arange(count, dtype=np.int32) if small < count else order[:small].copy()
         sorted_bounds, ahead = np.empty((6, small + 8)), np.empty((rows, 4), np.int32)

@@ -28,7 +28,7 @@ _SIMPLE = frozenset({Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere}
 
 
 class ShapeSet:
-    """Shapes by index. An index stays until its shape's last user is gone; then, after the next `tidy`, it may be another's."""
+    """Shapes by index. An index stays until its shape's last user is gone; then it may become another's."""
 
     def __init__(self) -> None:
         self.shapes: list[Shape | None] = []

@@ -240,9 +240,11 @@ class World:
     ) -> None:
         """What `impacts` moves bodies by: (3,) or (N, 3) m/s, and rad/s unless None, world frame."""
         rows = self._bodies.rows(handles)
-        self._bodies.velocity[rows] = as_points(velocity, "velocity")
+        linear = _each(as_points(velocity, "velocity"), len(rows), "velocity")
         if angular_velocity is not None:
-            self._bodies.angular_velocity[rows] = as_points(angular_velocity, "angular_velocity")
+            angular = as_points(angular_velocity, "angular_velocity")
+            self._bodies.angular_velocity[rows] = _each(angular, len(rows), "angular_velocity")
+        self._bodies.velocity[rows] = linear
 
     def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
         """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame."""
@@ -297,10 +299,10 @@ class World:
             self._rules = np.empty((0, 3), np.uint64) if everyone else rules.copy()
         return self._rules
 
-    def _boxes(self, bounds: Floats | None = None) -> Boxes:
+    def _boxes(self) -> Boxes:
+        """Boxes of all rows as they are now; a copy, which broad phases keep."""
         self._update()
-        mine = self._bodies.bounds[: self._bodies.used].copy() if bounds is None else bounds
-        return Boxes(mine, self._current_rules())
+        return Boxes(self._bodies.bounds[: self._bodies.used].copy(), self._current_rules())
 
     def _filtered(self, pairs: Ints) -> Ints:
         """What the user's filter lets through."""
