@@ -54,7 +54,7 @@ _NAMES = {
     "ThudError": "thud.errors",
 }
 
-_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io"}
+_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io", "terrain"}
 
 __all__ = [
     "Box",

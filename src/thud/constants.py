@@ -326,3 +326,17 @@ SAVED_DEPTH = 32
 
 #: Largest header of a saved world, which holds names and options (bytes).
 SAVED_HEADER = 2**28
+
+#: Details of a displaced surface are back to their full height at 1 / DETAIL_FADE of the way across a primitive from an edge or
+#: vertex where they fade out. Dimensionless.
+DETAIL_FADE = 4.0
+
+#: Heights of bounding planes are moved outward by this part of the largest coordinate: some sixty roundings of samples, heights
+#: and interpolation, each half a unit in the last place.
+PLANE_SLACK = 64.0 * 2.0**-53
+
+#: Longest side of a quad of a displacement map (samples of the map).
+QUAD_SIDE = 64
+
+#: Most samples a side of a square of the map that detail maps may add (a count).
+DETAIL_RATIO = 16

@@ -1,0 +1,369 @@
+"""DisplacedSurface: a base mesh, a displacement map, and the surface that the one projects forwards by the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import DETAIL_RATIO
+from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
+from thud.gates import as_directions, as_points
+from thud.shapes.shape import Floats, Part, Shape, box_of_points
+from thud.terrain import surface_check as check
+from thud.terrain.surface_arrays import SurfaceArrays
+
+if TYPE_CHECKING:
+    from thud.terrain.bounding_maps import BoundingMaps
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of one quad, indexed [t, s]."""
+
+    position: Floats
+    """(m, m, 3) on the base primitives, metres."""
+    direction: Floats
+    """(m, m, 3) interpolated, not normalised: a length of 1 leads this far."""
+    length: Floats
+    """(m, m) displacement."""
+    point: Floats
+    """(m, m, 3) position + length * direction: on the surface."""
+
+
+@dataclass(frozen=True, eq=False)
+class DisplacedSurface(Shape):
+    """Terrain with cliffs, overhangs and caves at a few bytes a sample ([Yang] 2.2).
+
+    Triangles (or quadrilaterals) of a coarse base mesh carry at each vertex a projection direction and a place (s, t) in a
+    displacement map. Nodes of the map are projected from the base along the interpolated direction, as far as the map says
+    times the direction's length; between four neighbouring samples the surface is a bilinear patch. Its upper side, to which
+    the directions point, is outside; the ground below it is solid down to `thickness`.
+
+    Parameters
+    ----------
+    positions : (V, 3) base vertices, metres
+    directions : (V, 3) projection directions; never normalised: their length is the unit of displacement
+    coordinates : (V, 2) whole numbers s, t: the sample of the map that belongs to the vertex
+    primitives : (P, 3) or (P, 4) vertex rows, counter-clockwise seen from above, in space and in (s, t). A fourth vertex of
+        -1 is a triangle; a quadrilateral must be a rectangle along s and t
+    quads : (Q, 3) s, t and side of squares of the map; the side is a power of two up to 64. The primitives of a quad tile
+        it; none crosses its border. Quads may share borders in the map or lie apart; where they lie in space does not matter
+    displacements : (H, W) float32 map, indexed [t, s]
+    materials : (P,) which detail map each primitive has; -1 for none
+    details : (M, h, w) float32 detail maps, tiled over the map and added to it
+    detail_ratio : samples of a detail map to one of the displacement map; a power of two. The whole surface is then sampled as
+        densely, so that there is no crack. Details fade out towards edges beyond which the map or the material changes
+    thickness : how deep the ground is below the surface, in units of displacement; None: down to the lower bounding plane of
+        the primitive
+
+    Primitives are put in the order of their quads.
+    """
+
+    positions: npt.ArrayLike
+    directions: npt.ArrayLike
+    coordinates: npt.ArrayLike
+    primitives: npt.ArrayLike
+    quads: npt.ArrayLike
+    displacements: npt.ArrayLike
+    materials: npt.ArrayLike | None = None
+    details: npt.ArrayLike | None = None
+    detail_ratio: int = 1
+    thickness: float | None = None
+    _primitive_quads: Ints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        positions, directions = as_points(self.positions, "positions"), as_directions(self.directions, "directions")
+        coordinates = check.as_whole(self.coordinates, "coordinates", (2,))
+        primitives = check.as_whole(self.primitives, "primitives", (3, 4))
+        quads = check.as_whole(self.quads, "quads", (3,))
+        displacements = check.as_map(self.displacements, "displacements", 2)
+        check.check_vertices(positions, directions, coordinates, displacements.shape)
+        if primitives.shape[1] == 3:
+            primitives = np.column_stack([primitives, np.full(len(primitives), -1)])
+        wrong = np.flatnonzero((primitives[:, :3] < 0).any(axis=1) | (primitives >= len(positions)).any(axis=1))
+        if len(wrong):
+            raise InvalidShapeError(f"primitives: row {wrong[0]} names a vertex outside 0 .. {len(positions) - 1}")
+        primitives = np.maximum(primitives, -1)
+        check.check_quads(quads, displacements.shape)
+        owner = check.quads_of(primitives, coordinates, quads, displacements.shape)
+        check.check_primitives(primitives, coordinates, owner, quads)
+        error = check.tiling_error(owner, primitives, coordinates, quads)
+        if error:
+            raise InvalidShapeError(error)
+        check.check_facing(positions, directions, primitives)
+        materials, details = self._check_details(len(primitives))
+        if self.thickness is not None and not 0.0 < float(self.thickness) < np.inf:
+            raise InvalidInputError(f"thickness: expected a positive number or None, got {self.thickness!r}")
+        order = np.argsort(owner, kind="stable")
+        values: dict[str, Any] = {
+            "positions": positions,
+            "directions": directions,
+            "coordinates": coordinates.astype(np.int32),
+            "primitives": primitives[order].astype(np.int32),
+            "quads": quads.astype(np.int32),
+            "displacements": displacements.copy(),
+            "materials": materials[order],
+            "details": details,
+            "_primitive_quads": owner[order].astype(np.int32),
+        }
+        for name, value in values.items():
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    def _check_details(self, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        ratio = self.detail_ratio
+        if isinstance(ratio, bool) or not isinstance(ratio, int) or not 1 <= ratio <= DETAIL_RATIO or ratio & (ratio - 1):
+            raise InvalidInputError(f"detail_ratio: expected a power of two from 1 to {DETAIL_RATIO}, got {ratio!r}")
+        details = np.zeros((0, 1, 1), dtype=np.float32)
+        if self.details is not None:
+            details = check.as_map(self.details, "details", 3).copy()
+        if self.materials is None:
+            return np.full(count, -1, dtype=np.int32), details
+        materials = check.as_whole(np.asarray(self.materials).reshape(-1, 1), "materials", (1,))[:, 0]
+        if len(materials) != count:
+            raise InvalidInputError(f"materials: expected one a primitive ({count}), got {len(materials)}")
+        wrong = np.flatnonzero((materials < -1) | (materials >= len(details)))
+        if len(wrong):
+            raise InvalidInputError(
+                f"materials: row {wrong[0]} is {materials[wrong[0]]}; there are {len(details)} detail maps (-1: none)"
+            )
+        return materials.astype(np.int32), details
+
+    def __repr__(self) -> str:
+        return (
+            f"DisplacedSurface({len(self.primitives)} primitives, {len(self.quads)} quads, "  # type: ignore[arg-type]
+            f"{self.sample_count} samples)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
+
+    # --- what is made of it -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _bare(self) -> SurfaceArrays:
+        """Arrays without planes, tree and bounding maps: enough to sample."""
+        quads: npt.NDArray[np.int32] = self.quads  # type: ignore[assignment]
+        primitives: npt.NDArray[np.int32] = self.primitives  # type: ignore[assignment]
+        owner = self._primitive_quads
+        first = np.searchsorted(owner, np.arange(len(quads) + 1))
+        columns = np.column_stack([quads, first[:-1], np.diff(first)]).astype(np.int32)
+        vertices = np.column_stack([self.positions, self.directions])
+        return SurfaceArrays(
+            vertices=np.ascontiguousarray(vertices),
+            coordinates=np.array(self.coordinates),
+            primitives=np.ascontiguousarray(np.column_stack([primitives, owner, self.materials])).astype(np.int32),  # type: ignore[list-item]
+            quads=np.ascontiguousarray(columns),
+            displacements=np.array(self.displacements),
+            details=np.array(self.details),
+            fade=fade_bits(primitives.astype(np.int64), np.asarray(self.materials)),
+            planes=np.zeros((0, 8)),
+            node_boxes=np.zeros((0, 6), dtype=np.float32),
+            node_ints=np.zeros((0, 2), dtype=np.int32),
+            map_ints=np.zeros((0, 3), dtype=np.int64),
+            lengths=np.zeros(0, dtype=np.float32),
+            codes=np.zeros(0, dtype=np.uint8),
+            flat=np.zeros(0, dtype=np.uint8),
+            ratio=self.detail_ratio,
+            thickness=np.inf if self.thickness is None else float(self.thickness),
+        )
+
+    @cached_property
+    def _bounded(self) -> tuple[Floats, Floats]:
+        """Planes (P, 8) and boxes (P, 6) of the primitives."""
+        from thud._threads import run_rows
+        from thud.terrain.bounding_planes import bounding_planes_rows
+
+        count = len(self._primitive_quads)
+        planes, boxes = np.empty((count, 8)), np.empty((count, 6))
+        run_rows(bounding_planes_rows, count, None, self._bare, planes, boxes, rows_per_chunk=16)
+        return planes, boxes
+
+    @property
+    def bounding_planes(self) -> Floats:
+        """(P, 8) unit normal, offset (normal . P0), heights of the lower and the upper bounding plane above the base
+        primitive, least and greatest length between them."""
+        return self._bounded[0]
+
+    @cached_property
+    def arrays(self) -> SurfaceArrays:
+        """What kernels read: with planes, tree and bounding maps."""
+        from thud.bvh.morton_tree import build_morton_tree
+
+        planes, boxes = self._bounded
+        nodes, skip, item = build_morton_tree(boxes)
+        maps = self.bounding_maps()
+        return self._bare._replace(
+            planes=planes,
+            node_boxes=outward(nodes),
+            node_ints=np.ascontiguousarray(np.column_stack([skip, item])).astype(np.int32),
+            map_ints=maps.quads,
+            lengths=maps.lengths,
+            codes=maps.codes,
+            flat=maps.flat,
+        )
+
+    # --- queries ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def sample_count(self) -> int:
+        """Squares between samples, all quads together: each is a bilinear patch."""
+        sides = np.asarray(self.quads)[:, 2].astype(np.int64) * self.detail_ratio
+        return int((sides**2).sum())
+
+    def samples(self, quad: int) -> Samples:
+        """The nodes of one quad."""
+        one = self.quad_samples(np.array([quad]))
+        return Samples(one.position[0], one.direction[0], one.length[0], one.point[0])
+
+    def quad_samples(self, rows: npt.ArrayLike) -> Samples:
+        """The nodes of quads of one side: arrays (B, m, m, ...)."""
+        from thud._threads import run_rows
+        from thud.terrain.sampling import quads_samples_rows
+
+        chosen = np.ascontiguousarray(rows, dtype=np.int64).reshape(-1)
+        quads = np.asarray(self.quads)
+        if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(quads):
+            raise InvalidInputError(f"rows: expected quads from 0 to {len(quads) - 1}")
+        sides = quads[chosen, 2]
+        if (sides != sides[0]).any():
+            raise InvalidInputError("rows: expected quads of one side")
+        m = int(sides[0]) * self.detail_ratio + 1
+        shape = (len(chosen), m, m)
+        found = Samples(np.empty((*shape, 3)), np.empty((*shape, 3)), np.empty(shape), np.empty((*shape, 3)))
+        arguments = (self._bare, chosen, found.position, found.direction, found.length, found.point)
+        run_rows(quads_samples_rows, len(chosen), None, *arguments, rows_per_chunk=max(1, 4096 // (m * m)))
+        return found
+
+    def forward(self, primitive: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Samples:
+        """Forward projection of places in primitives, Eqs. (2.1) and (2.2): rows (N, ...).
+
+        The length is interpolated between samples. In between them the point may differ from the surface, whose patches are
+        bilinear in the samples themselves, by the second order of the directions' change over one sample.
+
+        Parameters
+        ----------
+        primitive : (N,) rows of `primitives`
+        u, v : (N,) of a triangle along P1 - P0 and P2 - P0, of a quadrilateral along P1 - P0 and P3 - P0
+        """
+        from thud._threads import run_rows
+        from thud.terrain.sampling import forward_rows
+
+        rows, first, second = np.broadcast_arrays(np.asarray(primitive, dtype=np.int64), u, v)
+        rows = np.ascontiguousarray(rows.reshape(-1))
+        count = len(rows)
+        if count and (rows.min() < 0 or rows.max() >= len(self._primitive_quads)):
+            raise InvalidInputError(f"primitive: expected rows from 0 to {len(self._primitive_quads) - 1}")
+        places = [np.ascontiguousarray(x, dtype=np.float64).reshape(-1) for x in (first, second)]
+        for name, place in zip("uv", places):
+            if not np.isfinite(place).all():
+                raise InvalidInputError(f"{name}: row {int(np.argmin(np.isfinite(place)))} is not finite")
+        position, direction, length = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
+        run_rows(forward_rows, count, None, self._bare, rows, *places, position, direction, length)
+        return Samples(position, direction, length, position + length[:, None] * direction)
+
+    def bounding_maps(self) -> BoundingMaps:
+        """Multiresolution bounding maps (3.5), made on first use."""
+        return self._maps
+
+    @cached_property
+    def _maps(self) -> BoundingMaps:
+        from thud.terrain.bounding_maps import bounding_maps
+
+        def get(rows: Ints) -> tuple[Floats, Floats, Floats]:
+            found = self.quad_samples(rows)
+            return found.position, found.direction, found.length
+
+        return bounding_maps(np.asarray(self.quads)[:, 2].astype(np.int64), get, ratio=self.detail_ratio)
+
+    def to_mesh(self) -> Any:
+        """The surface as a `TriangleMesh`: two triangles a patch, by the diagonal that bounds it from above. Vertices in the
+        same place are one."""
+        from thud.shapes.triangle_mesh import TriangleMesh
+        from thud.terrain.tessellate import tessellate
+
+        return TriangleMesh(*tessellate(self))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that queries need: base mesh, maps, planes, tree and bounding maps."""
+        return int(sum(array.nbytes for array in self.arrays if isinstance(array, np.ndarray)))
+
+    # --- as a shape ---------------------------------------------------------------------------------------------------------
+
+    def parts(self) -> list[Part]:
+        """A surface has no convex parts."""
+        raise UnsupportedQueryError("a DisplacedSurface has no convex parts; use to_mesh() for queries it does not support")
+
+    @cached_property
+    def _corners(self) -> Floats:
+        lower, upper = self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)
+        return np.array([[(lower, upper)[k >> i & 1][i] for i in range(3)] for k in range(8)])
+
+    def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        return box_of_points(self._corners, rows)
+
+    def bounding_sphere(self) -> tuple[Floats, float]:
+        """About the box, ground included."""
+        center = 0.5 * (self._corners[0] + self._corners[7])
+        return center, float(np.linalg.norm(self._corners[7] - center))
+
+    @property
+    def volume(self) -> float:
+        """Not defined."""
+        raise UnsupportedQueryError("a DisplacedSurface has no volume: it is static ground")
+
+    @property
+    def centroid(self) -> Floats:
+        """Not defined."""
+        raise UnsupportedQueryError("a DisplacedSurface has no centroid: it is static ground")
+
+    def inertia(self, mass: float = 1.0) -> Floats:
+        """Not defined."""
+        raise UnsupportedQueryError("a DisplacedSurface has no inertia: it is static ground")
+
+
+def outward(boxes: Floats) -> npt.NDArray[np.float32]:
+    """Boxes (K, 6) in float32 that hold those in float64."""
+    found = boxes.astype(np.float32)
+    low, high = found[:, :3], found[:, 3:]
+    low[...] = np.where(low > boxes[:, :3], np.nextafter(low, np.float32(-np.inf)), low)
+    high[...] = np.where(high < boxes[:, 3:], np.nextafter(high, np.float32(np.inf)), high)
+    return found
+
+
+def fade_bits(primitives: Ints, materials: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """Edges (bits 0 to 3) and vertices (bits 4 to 7) at which details fade out: where the other side has another material, or
+    is no neighbour in the map. Of a triangle edge k is opposite to vertex k; of a quadrilateral it leads from vertex k to the
+    next."""
+    four = primitives[:, 3] >= 0
+    ends = np.empty((len(primitives), 4, 2), dtype=np.int64)
+    for k in range(4):
+        tri = primitives[:, [(k + 1) % 3, (k + 2) % 3]] if k < 3 else np.full((len(primitives), 2), -1)
+        ends[:, k] = np.where(four[:, None], primitives[:, [k, (k + 1) % 4]], tri)
+    rows, edges = np.nonzero(ends[:, :, 0] >= 0)
+    key = np.sort(ends[rows, edges], axis=1)
+    _unique, group, count = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    least = np.full(len(count), np.iinfo(np.int64).max)
+    most = np.full(len(count), -2)
+    np.minimum.at(least, group, materials[rows].astype(np.int64))
+    np.maximum.at(most, group, materials[rows].astype(np.int64))
+    faded = ((count < 2) | (least != most))[group]
+    bits = np.zeros(len(primitives), dtype=np.uint8)
+    np.bitwise_or.at(bits, rows[faded], (1 << edges[faded]).astype(np.uint8))
+    at_vertex = np.zeros(int(primitives.max()) + 1, dtype=bool)
+    at_vertex[ends[rows[faded], edges[faded]].reshape(-1)] = True
+    for k in range(4):
+        used = primitives[:, k] >= 0
+        hit = used & at_vertex[np.maximum(primitives[:, k], 0)]
+        bits[hit] |= np.uint8(16 << k)
+    bits[materials < 0] = 0
+    return bits

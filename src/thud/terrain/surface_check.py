@@ -1,0 +1,191 @@
+"""What a displaced surface must be, checked once when it is made; each error names argument, row and remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import MESH_COORDINATE, QUAD_SIDE
+from thud.errors import InvalidInputError, InvalidShapeError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def as_whole(value: npt.ArrayLike, name: str, widths: tuple[int, ...]) -> Ints:
+    """(N, width) whole numbers."""
+    array = np.asarray(value)
+    if array.ndim != 2 or array.shape[1] not in widths or len(array) == 0:
+        wanted = " or ".join(f"(N, {width})" for width in widths)
+        raise InvalidInputError(f"{name}: expected whole numbers of shape {wanted}, got {array.dtype} {array.shape}")
+    if not np.issubdtype(array.dtype, np.integer):
+        rounded = np.round(array)
+        wrong = np.flatnonzero((rounded != array).any(axis=1))
+        if len(wrong):
+            raise InvalidInputError(f"{name}: row {wrong[0]} is {array[wrong[0]].tolist()}; expected whole numbers")
+        array = rounded
+    if len(array) and np.abs(array).max() > 2**30:
+        raise InvalidInputError(f"{name}: a number beyond 2^30")
+    return array.astype(np.int64)
+
+
+def as_map(value: npt.ArrayLike, name: str, dimensions: int) -> npt.NDArray[np.float32]:
+    """Finite float32."""
+    array = np.ascontiguousarray(value, dtype=np.float32)
+    if array.ndim != dimensions or array.size == 0:
+        raise InvalidInputError(f"{name}: expected {dimensions} dimensions, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+        raise InvalidInputError(f"{name}: not finite (in float32) at {tuple(int(k) for k in row)}")
+    return array
+
+
+def check_vertices(positions: Floats, directions: Floats, coordinates: Ints, shape: tuple[int, ...]) -> None:
+    """One direction and one place in the map a vertex."""
+    count = len(positions)
+    for name, array in (("directions", directions), ("coordinates", coordinates)):
+        if len(array) != count:
+            raise InvalidInputError(f"{name}: expected one row a vertex ({count}), got {len(array)}")
+    if np.abs(positions).max() > MESH_COORDINATE:
+        row = int(np.argmax(np.abs(positions).max(axis=1)))
+        raise InvalidShapeError(f"positions: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of surfaces")
+    outside = np.flatnonzero((coordinates < 0).any(axis=1) | (coordinates[:, 0] >= shape[1]) | (coordinates[:, 1] >= shape[0]))
+    if len(outside):
+        row = int(outside[0])
+        raise InvalidShapeError(
+            f"coordinates: row {row} is {coordinates[row].tolist()}, outside the displacement map of "
+            f"{shape[1]} x {shape[0]} samples (s, t)"
+        )
+
+
+def check_quads(quads: Ints, shape: tuple[int, ...]) -> None:
+    """Squares of the map whose side is a power of two; they may share borders and nothing else."""
+    side = quads[:, 2]
+    wrong = np.flatnonzero((side < 1) | (side > QUAD_SIDE) | (side & (side - 1) != 0))
+    if len(wrong):
+        row = int(wrong[0])
+        raise InvalidShapeError(f"quads: row {row} has side {side[row]}; expected a power of two from 1 to {QUAD_SIDE}")
+    outside = (quads[:, :2] < 0).any(axis=1) | (quads[:, 0] + side >= shape[1]) | (quads[:, 1] + side >= shape[0])
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidShapeError(
+            f"quads: row {row}, {quads[row].tolist()} (s, t, side), needs samples up to "
+            f"({quads[row, 0] + side[row]}, {quads[row, 1] + side[row]}); the map has {shape[1]} x {shape[0]}"
+        )
+
+
+def quads_of(primitives: Ints, coordinates: Ints, quads: Ints, shape: tuple[int, ...]) -> Ints:
+    """(P,) the quad in which each primitive lies."""
+    owner = np.full((shape[0] - 1, shape[1] - 1), -1, dtype=np.int64)
+    for row, (s, t, side) in enumerate(quads.tolist()):
+        block = owner[t : t + side, s : s + side]
+        if (block >= 0).any():
+            raise InvalidShapeError(f"quads: rows {int(block.max())} and {row} overlap in the map; they may share borders only")
+        block[...] = row
+    st = coordinates[np.maximum(primitives, 0)]
+    used = primitives >= 0
+    low = np.where(used[:, :, None], st, np.iinfo(np.int64).max).min(axis=1)
+    high = np.where(used[:, :, None], st, -1).max(axis=1)
+    flat = np.flatnonzero((low == high).any(axis=1))
+    if len(flat):
+        raise InvalidShapeError(f"primitives: row {flat[0]} has no area in the map (s, t)")
+    found = owner[low[:, 1], low[:, 0]]
+    lost = np.flatnonzero(found < 0)
+    if len(lost):
+        raise InvalidShapeError(f"primitives: row {lost[0]} lies in no quad (its lowest s, t: {low[lost[0]].tolist()})")
+    crossing = np.flatnonzero((high > quads[found, :2] + quads[found, 2:]).any(axis=1) | (low < quads[found, :2]).any(axis=1))
+    if len(crossing):
+        row = int(crossing[0])
+        raise InvalidShapeError(f"primitives: row {row} crosses the border of quad {found[row]}; split it there")
+    return found
+
+
+def doubled_areas(primitives: Ints, coordinates: Ints) -> Ints:
+    """(P,) twice the area in the map, counter-clockwise positive. A quadrilateral must be a rectangle along s and t."""
+    a, b, c = (coordinates[primitives[:, k]] for k in range(3))
+    area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (c[:, 0] - a[:, 0]) * (b[:, 1] - a[:, 1])
+    four = primitives[:, 3] >= 0
+    d = coordinates[np.maximum(primitives[:, 3], 0)]
+    square = (a + c == b + d).all(axis=1) & ((b - a) * (d - a) == 0).all(axis=1)
+    wrong = np.flatnonzero(four & ~square)
+    if len(wrong):
+        raise InvalidShapeError(f"primitives: row {wrong[0]} is a quadrilateral that is no rectangle along s and t in the map")
+    return area * np.where(four, 2, 1)
+
+
+def check_primitives(primitives: Ints, coordinates: Ints, owner: Ints, quads: Ints) -> None:
+    """Counter-clockwise in the map, and together they tile their quads."""
+    area = doubled_areas(primitives, coordinates)
+    wrong = np.flatnonzero(area <= 0)
+    if len(wrong):
+        row = int(wrong[0])
+        what = "has no area" if area[row] == 0 else "runs clockwise: exchange two vertices, or s and t"
+        raise InvalidShapeError(f"primitives: row {row} {what} in the map (s, t)")
+    total = np.bincount(owner, weights=area, minlength=len(quads))
+    off = np.flatnonzero(total != 2 * quads[:, 2] ** 2)
+    if len(off):
+        row = int(off[0])
+        raise InvalidShapeError(
+            f"quads: row {row} of {quads[row, 2] ** 2} squares is covered by primitives of {total[row] / 2:g}; "
+            "they must tile it"
+        )
+
+
+def check_facing(positions: Floats, directions: Floats, primitives: Ints) -> None:
+    """Directions point to the side from which the primitive runs counter-clockwise."""
+    four = primitives[:, 3] >= 0
+    a, b, c = (positions[primitives[:, k]] for k in range(3))
+    d = positions[np.maximum(primitives[:, 3], 0)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        normal = np.where(four[:, None], np.cross(c - a, d - b), np.cross(b - a, c - a))
+    flat = np.flatnonzero(~normal.any(axis=1) | ~np.isfinite(normal).all(axis=1))
+    if len(flat):
+        raise InvalidShapeError(f"primitives: row {flat[0]} has no area in space")
+    for k in range(4):
+        used = primitives[:, k] >= 0
+        facing = np.einsum("ij,ij->i", normal, directions[np.maximum(primitives[:, k], 0)])
+        wrong = np.flatnonzero(used & ~(facing > 0.0))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InvalidShapeError(
+                f"primitives: row {row}: the direction of vertex {primitives[row, k]} does not point to the primitive's "
+                "upper side (from which its vertices run counter-clockwise); turn the primitive over or the direction round"
+            )
+
+
+def tiling_error(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) -> str | None:
+    """Whether primitives of equal total area still overlap: every square's two halves are covered once each."""
+    count = np.bincount(owner, minlength=len(quads))
+    four = np.bincount(owner, weights=primitives[:, 3] >= 0, minlength=len(quads))
+    for quad in np.flatnonzero((count > 2) | ((count == 2) & (four > 0))).tolist():
+        s, t, side = quads[quad].tolist()
+        # Two points of each square that lie on no line through two nodes of the quad: irrational offsets.
+        x, y = np.meshgrid(np.arange(s, s + side), np.arange(t, t + side))
+        for dx, dy in ((0.7236067977, 0.1180339887), (0.2360679775, 0.9021130326)):
+            seen = np.zeros(x.shape, dtype=np.int64)
+            for row in np.flatnonzero(owner == quad).tolist():
+                corners = coordinates[primitives[row][primitives[row] >= 0]]
+                inside = np.ones(x.shape, dtype=bool)
+                for a, b in zip(corners, np.roll(corners, -1, axis=0)):
+                    inside &= (b[0] - a[0]) * (y + dy - a[1]) - (b[1] - a[1]) * (x + dx - a[0]) > 0.0
+                seen += inside
+            if (seen != 1).any():
+                return f"quads: row {quad}: its primitives overlap or leave gaps; they must tile it"
+    pairs = np.flatnonzero((count == 2) & (four == 0))
+    if len(pairs):
+        order = np.argsort(owner, kind="stable")
+        first = np.searchsorted(owner[order], pairs)
+        for quad, at in zip(pairs.tolist(), first.tolist()):
+            corners = {tuple(c) for k in (0, 1) for c in coordinates[primitives[order[at + k], :3]].tolist()}
+            if len(corners) != 4:
+                return f"quads: row {quad}: its two triangles overlap; they must tile it"
+    return None
+
+
+def as_choice(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
+    """One of the allowed values."""
+    if value not in allowed:
+        raise InvalidInputError(f"{name}: expected one of {allowed}, got {value!r}")
+    return value
