@@ -340,3 +340,41 @@ QUAD_SIDE = 64
 
 #: Most samples a side of a square of the map that detail maps may add (a count).
 DETAIL_RATIO = 16
+
+#: Bounding maps ([Yang] 3.5). A level's lengths are found in rounds: linearise the constraints, solve for the lengths. Two to
+#: five rounds suffice; more are allowed where directions are skewed (a count).
+BOUND_ROUNDS = 8
+
+#: Most sweeps of Hildreth's method over the constraints of one round (a count), and the change of a length, relative to the
+#: reach of its quad, at which it stops: some orders below what would show in 0.5 % of the objective.
+BOUND_SWEEPS = 400
+BOUND_CHANGE = 1e-6
+
+#: The rounds end when one changes no length by more than this times the reach.
+BOUND_SETTLED = 1e-5
+
+#: Bounding lengths lie outside the exact ones by at least this times the reach of the cell (its range of lengths, and its
+#: extent in units of its directions), so that the volume of a flat cell has a thickness that outweighs rounding.
+BOUND_THINNEST = 1e-6
+
+#: Most passes that raise lengths until all constraints hold (a count): the step doubles with each, from BOUND_THINNEST on.
+BOUND_RAISES = 22
+
+#: A cell is EXTREME (3.5.7) when one of its bounding lengths lies outside its own range of lengths by more than this times its
+#: reach: then its volume is higher than wide, and queries go on with the finer level.
+BOUND_EXTREME = 1.0
+
+#: Growth of a cell's volume: code 0 is GROWTH_ZERO, which outweighs the rounding of points up to 1e6 cells from the origin;
+#: codes 1 to 254 run geometrically from GROWTH_LEAST to GROWTH_MOST (dimensionless); 255 marks an EXTREME cell.
+GROWTH_ZERO = 1e-6
+GROWTH_LEAST = 1e-4
+GROWTH_MOST = 1.0
+
+#: A sample counts as inside a volume only if it is so by this times the largest coordinate's deviation from the cell's centre,
+#: plus the roundoff of its coordinates: hundreds of times what the test's own arithmetic may be off.
+GROWTH_SLACK = 1e-13
+
+#: A finer level is skipped below a cell whose volume is at most this times that of its children together, or thinner on
+#: average than FLAT_THIN times its width: the tests of four children would cost more than they exclude.
+FLAT_VOLUME = 1.25
+FLAT_THIN = 1e-3
