@@ -361,8 +361,8 @@ BOUND_THINNEST = 1e-6
 BOUND_RAISES = 22
 
 #: A cell is EXTREME (3.5.7) when one of its bounding lengths lies outside its own range of lengths by more than this times its
-#: reach: then its volume is higher than wide, and queries go on with the finer level.
-BOUND_EXTREME = 1.0
+#: reach. Its volume would be much higher than needed: its points take the range of the lengths instead.
+BOUND_EXTREME = 0.5
 
 #: Growth of a cell's volume: code 0 is GROWTH_ZERO, which outweighs the rounding of points up to 1e6 cells from the origin;
 #: codes 1 to 254 run geometrically from GROWTH_LEAST to GROWTH_MOST (dimensionless); 255 marks an EXTREME cell.

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from thud._jit import exact_device
 from thud.constants import FLAT_THIN, FLAT_VOLUME
 from thud.errors import InvalidInputError
-from thud.terrain.bounding_batch import UNCONVERGED, bounding_lengths
-from thud.terrain.bounding_volume import EXTREME, growth_codes
+from thud.terrain.bounding_batch import UNCONVERGED, bounding_lengths, quad_arrays
+from thud.terrain.bounding_fallback import bound_extremes
+from thud.terrain.bounding_volume import EXTREME, growth_codes, volume_points
 
 Array = npt.NDArray[np.float64]
 Samples = tuple[Array, Array, Array]
@@ -105,6 +106,13 @@ class BoundingMaps:
         """(n, n) sizes to test next, indexed [t, s]."""
         return self._cells(self.next_size, quad, size)
 
+    def volumes(self, quad: int, size: int, p: npt.ArrayLike, r: npt.ArrayLike) -> Array:
+        """(n, n, 8, 3) points whose hulls are the volumes of a level's cells, [t, s]; NaN where EXTREME.
+
+        p, r: (m, m, 3) base positions and directions of the quad's nodes.
+        """
+        return volume_points(p, r, self.upper(quad, size), self.lower(quad, size), self.growth_codes(quad, size))
+
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
@@ -165,10 +173,11 @@ def bounding_maps(
     """
     sides = np.array(sides, dtype=np.int64)
     wrong = (sides < 1) | (sides > 64) | (sides & (sides - 1) != 0)
-    if sides.ndim != 1 or wrong.any():
-        row = int(np.argmax(wrong)) if sides.ndim == 1 else 0
-        raise InvalidInputError(f"sides: expected (Q,) powers of two from 1 to 64, got {sides[row] if sides.ndim == 1 else sides.shape}"
-                                f" in row {row}")  # fmt: skip
+    if sides.ndim != 1:
+        raise InvalidInputError(f"sides: expected shape (Q,), got {sides.shape}")
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(f"sides: expected powers of two from 1 to 64, got {sides[row]} in row {row}")
     if ratio < 1:
         raise InvalidInputError(f"ratio: expected at least 1, got {ratio}")
     coarsest = np.array([coarsest_size(int(side)) for side in sides], np.int64)
@@ -179,12 +188,17 @@ def bounding_maps(
     unconverged = np.zeros(len(sides), bool)
     for rows in _batches(sides, ratio, progress):
         side, size = int(sides[rows[0]]), int(coarsest[rows[0]])
-        p, r, l = get_samples(rows)  # noqa: E741
+        samples = get_samples(rows)
+        nodes = side * ratio + 1
+        if np.shape(samples[2]) != (len(rows), nodes, nodes):
+            raise InvalidInputError(f"get_samples: expected {len(rows)} quads of {nodes} nodes a side, got {np.shape(samples[2])}")
+        p, r, l = quad_arrays(*samples, side * ratio)  # noqa: E741
         codes, volumes, sizes = [], [], []
         while size >= FINEST:
             step = size * ratio
             solved = bounding_lengths(p, r, l, step, threads=threads)
             code, volume = growth_codes(solved.upper, solved.lower, p, r, l, step, threads=threads)
+            bound_extremes(p, r, l, step, solved.upper, solved.lower, code, volume, threads)
             begin = offsets[rows] + _before(side, int(coarsest[rows[0]]), size)[0]
             _put(lengths, begin, np.stack([solved.upper, solved.lower], axis=1))
             unconverged[rows] |= (solved.status == UNCONVERGED).any(axis=1)

@@ -195,8 +195,8 @@ def holds_samples(p, r, l, upper, lower, ct, cs, step, code, points, planes, las
     return True
 
 
-@exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, f4[:,:,::1], f4[:,:,::1], u1[:,:,::1], f8[:,:,:,::1]")
-def growth_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_out, volume_out):
+@exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, b1, f4[:,:,::1], f4[:,:,::1], u1[:,:,::1], f8[:,:,:,::1]")
+def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, code_out, volume_out):
     """Growth codes of all cells of quads [start, stop), and per cell: volume (m^3, inf where EXTREME), cube of its width."""
     points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(1, np.int64)
     cells = upper_in.shape[1] - 1
@@ -207,7 +207,7 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_ou
             for cs in range(cells):
                 last[0] = 0
                 code = EXTREME
-                if not is_extreme(p, r, l, upper, lower, ct, cs, step):
+                if not (judge and is_extreme(p, r, l, upper, lower, ct, cs, step)):
                     # The volume grows with the code: the least that holds, 0 most often.
                     below, above = -1, EXTREME
                     trial = 0
@@ -230,6 +230,44 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_ou
                     volume_out[quad, ct, cs, 1] = area * np.sqrt(area)
 
 
+@exact_kernel("f8[:,:,::1], f8[:,:,::1], f4[:,::1], f4[:,::1], u1[:,::1], i8, f8[:,:,:,::1]")
+def _all_cell_points(p, r, upper, lower, codes, step, points_out):
+    """`cell_points` of all cells of one quad at one level; NaN where EXTREME."""
+    for ct in range(codes.shape[0]):
+        for cs in range(codes.shape[1]):
+            if codes[ct, cs] == EXTREME:
+                points_out[ct, cs] = np.nan
+            else:
+                cell_points(p, r, upper, lower, ct, cs, step, growth_of_code(np.int64(codes[ct, cs])), points_out[ct, cs])
+
+
+def volume_points(
+    p: npt.ArrayLike,
+    r: npt.ArrayLike,
+    upper: npt.NDArray[np.float32],
+    lower: npt.NDArray[np.float32],
+    codes: npt.NDArray[np.uint8],
+) -> npt.NDArray[np.float64]:
+    """Points (n, n, 8, 3) whose hulls are the volumes of one quad's cells at one level, indexed [t, s]; NaN where EXTREME.
+
+    Parameters
+    ----------
+    p, r : (m, m, 3) base positions (m) and directions of the quad's nodes
+    upper, lower : (n + 1, n + 1) bounding lengths
+    codes : (n, n) growth codes
+
+    Returns
+    -------
+    Upper points at (s, t) = 00, 10, 01, 11 of the cell, then lower points likewise.
+    """
+    cells = len(codes)
+    points = np.empty((cells, cells, 8, 3))
+    base = [np.array(value, dtype=np.float64, order="C") for value in (p, r)]
+    lengths = [np.array(value, dtype=np.float32, order="C") for value in (upper, lower)]
+    _all_cell_points(*base, *lengths, np.array(codes, dtype=np.uint8, order="C"), (len(base[0]) - 1) // cells, points)
+    return points
+
+
 def growth_codes(
     upper: npt.NDArray[np.float32],
     lower: npt.NDArray[np.float32],
@@ -238,6 +276,7 @@ def growth_codes(
     l: npt.ArrayLike,  # noqa: E741
     step: int,
     *,
+    judge: bool = True,
     threads: int | None = None,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
     """Growth codes (B, n, n) of the cells of equal-sized quads at one level, indexed [t, s], and their volumes.
@@ -247,16 +286,17 @@ def growth_codes(
     upper, lower : (B, n + 1, n + 1) bounding lengths
     p, r, l : as for `bounding_lengths`
     step : nodes from one bounding point to the next
+    judge : whether lengths far outside of the cell's own range make it EXTREME
     threads : most threads, None for all cores
 
     Returns
     -------
     Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none does,
-    or the volume would be higher than wide. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
+    or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
     """
     samples = quad_arrays(p, r, l, step)
     count, cells = len(samples[2]), (samples[2].shape[-1] - 1) // step
     codes, volumes = np.empty((count, cells, cells), np.uint8), np.empty((count, cells, cells, 2))
     lengths = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
-    run_rows(growth_rows, count, threads, *samples, step, *lengths, codes, volumes, rows_per_chunk=1)
+    run_rows(growth_rows, count, threads, *samples, step, judge, *lengths, codes, volumes, rows_per_chunk=1)
     return codes, volumes

@@ -1,0 +1,154 @@
+"""Volumes of cells and their maps: every sample lies in the volume of its cell, at every level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from tests.terrain.bounding_surfaces import KINDS, batch, quad
+from thud.errors import InvalidInputError
+from thud.terrain.bounding_batch import bounding_lengths
+from thud.terrain.bounding_maps import BoundingMaps, bounding_maps, cells_before, coarsest_size, lengths_before
+from thud.terrain.bounding_volume import EXTREME, growth_codes, growth_of_code, growth_rows, volume_points
+
+
+def growth(code: int) -> float:
+    return getattr(growth_of_code, "py_func", growth_of_code)(code)
+
+
+def check_volumes(points: np.ndarray, samples: np.ndarray, step: int, label: str) -> None:
+    """Oracle: facets of Qhull. `points` (n, n, 8, 3), `samples` (m, m, 3)."""
+    for t, s in np.ndindex(points.shape[:2]):
+        if np.isnan(points[t, s]).any():
+            continue
+        inside = samples[t * step : (t + 1) * step + 1, s * step : (s + 1) * step + 1].reshape(-1, 3)
+        centre = points[t, s].mean(axis=0)
+        size = np.abs(points[t, s] - centre).max()
+        hull = ConvexHull((points[t, s] - centre) / size)
+        beyond = (inside - centre) / size @ hull.equations[:, :3].T + hull.equations[:, 3]
+        assert beyond.max() < 1e-12, (label, t, s)
+
+
+def maps_of(kinds: tuple[str, ...], side: int, ratio: int = 1, seeds: int = 1) -> tuple[BoundingMaps, tuple[np.ndarray, ...]]:
+    arrays = batch(kinds, side * ratio + 1, seeds)
+    maps = bounding_maps([side] * len(arrays[0]), lambda rows: tuple(a[rows] for a in arrays), ratio=ratio)
+    return maps, arrays
+
+
+@pytest.mark.parametrize(("side", "ratio"), [(2, 1), (4, 1), (8, 1), (16, 1), (32, 1), (4, 2), (8, 4)])
+def test_every_sample_lies_in_its_cells_volume_at_every_level(side: int, ratio: int) -> None:
+    maps, (p, r, l) = maps_of(KINDS, side, ratio, seeds=2 if side <= 16 else 1)
+    extreme = 0
+    for i in range(len(p)):
+        samples = p[i] + r[i] * l[i][..., None]
+        for size in maps.sizes(i):
+            points = maps.volumes(i, size, p[i], r[i])
+            check_volumes(points, samples, size * ratio, f"{KINDS[i * len(KINDS) // len(p)]} {size}")
+            extreme += int((maps.growth_codes(i, size) == EXTREME).sum())
+    assert extreme <= 0.02 * len(maps.growth)
+
+
+def test_a_level_of_64_and_one_without_levels() -> None:
+    p, r, l = quad("skewed", 65, 0)  # noqa: E741
+    small = quad("skewed", 2, 0)
+    maps = bounding_maps([1, 64, 1], lambda rows: tuple(np.stack([a] * len(rows)) for a in ((p, r, l) if len(rows) == 1 else small)))
+    assert maps.sizes(0) == []
+    assert maps.sizes(1) == [8, 4, 2]
+    assert maps.offsets.tolist() == [0, 0, 2 * (81 + 289 + 1089), 2 * (81 + 289 + 1089)]
+    assert maps.cell_offsets.tolist() == [0, 0, 64 + 256 + 1024, 64 + 256 + 1024]
+    samples = p + r * l[..., None]
+    for size in (8, 4):
+        check_volumes(maps.volumes(1, size, p, r), samples, size, str(size))
+    with pytest.raises(InvalidInputError, match="size: expected one of"):
+        maps.upper(0, 2)
+
+
+def test_quads_of_many_sides_are_stored_in_their_order() -> None:
+    sides = [4, 1, 16, 2, 8, 4]
+    arrays = [quad("skewed", side + 1, i) for i, side in enumerate(sides)]
+    maps = bounding_maps(sides, lambda rows: tuple(np.stack([arrays[row][i] for row in rows]) for i in range(3)))
+    for i, side in enumerate(sides):
+        assert maps.sizes(i) == [size for size in (8, 4, 2) if size <= side]
+        for size in maps.sizes(i):
+            alone = bounding_lengths(*(a[None] for a in arrays[i]), size)
+            np.testing.assert_array_equal(maps.upper(i, size), alone.upper[0])
+            np.testing.assert_array_equal(maps.lower(i, size), alone.lower[0])
+            codes, _ = growth_codes(alone.upper, alone.lower, *(a[None] for a in arrays[i]), size)
+            np.testing.assert_array_equal(maps.growth_codes(i, size), codes[0])
+            # What kernels use to find the same place.
+            coarsest = coarsest_size(side)
+            begin = maps.offsets[i] + getattr(lengths_before, "py_func", lengths_before)(side, coarsest, size)
+            assert maps.lengths[begin] == maps.upper(i, size)[0, 0]
+            begin = maps.cell_offsets[i] + getattr(cells_before, "py_func", cells_before)(side, coarsest, size)
+            assert maps.growth[begin] == maps.growth_codes(i, size)[0, 0]
+
+
+def test_flat_ground_skips_its_finer_levels_and_rough_ground_does_not() -> None:
+    maps, _ = maps_of(("flat", "waves"), 16)
+    assert (maps.next_sizes(0, 8) == 1).all()
+    assert (maps.next_sizes(0, 4) == 1).all()
+    assert (maps.next_sizes(1, 8) == 4).all()
+    assert (maps.next_sizes(1, 2) == 1).all()
+
+
+def test_a_cliff_within_a_cell_keeps_the_volume_near_its_own_lengths() -> None:
+    maps, (_, _, l) = maps_of(("cliff",), 16, seeds=4)  # noqa: E741
+    assert (maps.growth != EXTREME).all()
+    for i in range(4):
+        for size in (8, 4, 2):
+            assert maps.upper(i, size).max() < l[i].max() + 12.0
+            assert maps.lower(i, size).min() > l[i].min() - 12.0
+
+
+def test_growth_is_the_least_that_holds_and_none_is_needed_without_skew() -> None:
+    codes = [growth(code) for code in range(255)]
+    assert np.all(np.diff(codes) > 0)
+    assert codes[1] == 1e-4
+    assert 1.0 <= codes[254] < 1.1
+    p, r, l = batch(("waves", "skewed"), 9, 3)  # noqa: E741
+    solved = bounding_lengths(p, r, l, 8)
+    found, volumes = growth_codes(solved.upper, solved.lower, p, r, l, 8)
+    assert (found[:3] == 0).all()
+    assert (found[3:] > 0).all()
+    for i in range(len(p)):
+        code = int(found[i, 0, 0])
+        points = volume_points(p[i], r[i], solved.upper[i], solved.lower[i], found[i])
+        hull = ConvexHull(points[0, 0])
+        assert volumes[i, 0, 0, 0] == pytest.approx(hull.volume, rel=1e-2)
+        if code == 0:
+            continue
+        samples = (p[i] + r[i] * l[i][..., None]).reshape(-1, 3)
+        smaller = ConvexHull(volume_points(p[i], r[i], solved.upper[i], solved.lower[i], found[i] - 1)[0, 0])
+        assert (samples @ smaller.equations[:, :3].T + smaller.equations[:, 3]).max() > -1e-8
+
+
+def test_directions_or_bases_of_zero_have_no_volume_and_do_no_harm() -> None:
+    p, r, l = batch(("waves",), 5)  # noqa: E741
+    for base, along in ((p * 0, r), (p, r * 0), (p * 0, r * 0)):
+        maps = bounding_maps([4], lambda rows, base=base, along=along: (base, along, l))
+        assert np.isfinite(maps.lengths).all()
+        samples = base[0] + along[0] * l[0][..., None]
+        for size in (4, 2):
+            check_volumes(maps.volumes(0, size, base[0], along[0]), samples, size, "degenerate")
+    flat = p.copy()
+    flat[..., 2] = 0
+    assert (bounding_maps([4], lambda rows: (flat, r * 0, l)).growth == EXTREME).all()
+
+
+def test_bytes_do_not_depend_on_threads() -> None:
+    arrays = batch(KINDS, 9, 1)
+    one, two = (bounding_maps([8] * len(KINDS), lambda rows: tuple(a[rows] for a in arrays), threads=n) for n in (1, 2))
+    for name in ("lengths", "growth", "next_size"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    assert len(growth_rows.signatures) == 1
+
+
+def test_wrong_sides_and_samples_are_named() -> None:
+    arrays = batch(("waves",), 5)
+    with pytest.raises(InvalidInputError, match="sides: expected .* got 3 in row 1"):
+        bounding_maps([4, 3], lambda rows: arrays)
+    with pytest.raises(InvalidInputError, match="get_samples: expected 1 quads of 9 nodes"):
+        bounding_maps([8], lambda rows: arrays)
+    with pytest.raises(InvalidInputError, match="ratio"):
+        bounding_maps([4], lambda rows: arrays, ratio=0)
