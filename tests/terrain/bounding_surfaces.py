@@ -23,22 +23,22 @@ def quad(kind: str, nodes: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     up = np.tile([0.0, 0.0, 1.0], (4, 1))
     s, t = np.meshgrid(np.linspace(0, 1, nodes), np.linspace(0, 1, nodes))
     k = rng.normal(size=(3, 2)) * 5
-    l = sum(np.sin(a * s + b * t) / (i + 1) for i, (a, b) in enumerate(k)) + rng.normal(size=s.shape) * 0.05  # noqa: E741
+    l = sum(np.sin(a * s + b * t) / (i + 1) for i, (a, b) in enumerate(k)) + rng.normal(size=s.shape) * 0.05
     if kind == "flat":
         corners[:, 2] = 0.0
-        l = np.zeros_like(l)  # noqa: E741
+        l = np.zeros_like(l)
     elif kind == "plane":
-        l = 0.3 * s + 0.1 * t  # noqa: E741
+        l = 0.3 * s + 0.1 * t
     elif kind == "cliff":
-        l = l * 0.05 + np.where(s + 0.3 * t > 0.6, 9.0, 0.0)  # noqa: E741
+        l = l * 0.05 + np.where(s + 0.3 * t > 0.6, 9.0, 0.0)
     elif kind == "overhang":
         # The sheet turns by more than a quarter circle over the quad.
         up = np.array([[0.2, 0, 1], [1, 0, -0.3], [0.1, 0.1, 1], [1, 0, -0.2]])
-        l = l * 0.5  # noqa: E741
+        l = l * 0.5
     elif kind in ("skewed", "very skewed", "far", "tiny"):
         up = up + rng.normal(size=(4, 3)) * (0.6 if kind == "very skewed" else 0.25)
     elif kind == "noise":
-        l = rng.normal(size=s.shape) * 2  # noqa: E741
+        l = rng.normal(size=s.shape) * 2
     elif kind == "mirrored":
         corners[[1, 2]] = corners[[2, 1]]
         up = up + rng.normal(size=(4, 3)) * 0.1

@@ -46,17 +46,20 @@ def test_every_sample_lies_in_its_cells_volume_at_every_level(side: int, ratio: 
             points = maps.volumes(i, size, p[i], r[i])
             check_volumes(points, samples, size * ratio, f"{KINDS[i * len(KINDS) // len(p)]} {size}")
             extreme += int((maps.growth_codes(i, size) == EXTREME).sum())
-    assert extreme <= 0.02 * len(maps.growth)
+    assert extreme <= 0.02 * len(maps.codes)
 
 
 def test_a_level_of_64_and_one_without_levels() -> None:
-    p, r, l = quad("skewed", 65, 0)  # noqa: E741
+    p, r, l = quad("skewed", 65, 0)
     small = quad("skewed", 2, 0)
-    maps = bounding_maps([1, 64, 1], lambda rows: tuple(np.stack([a] * len(rows)) for a in ((p, r, l) if len(rows) == 1 else small)))
+    maps = bounding_maps(
+        [1, 64, 1], lambda rows: tuple(np.stack([a] * len(rows)) for a in ((p, r, l) if len(rows) == 1 else small))
+    )
     assert maps.sizes(0) == []
     assert maps.sizes(1) == [8, 4, 2]
-    assert maps.offsets.tolist() == [0, 0, 2 * (81 + 289 + 1089), 2 * (81 + 289 + 1089)]
-    assert maps.cell_offsets.tolist() == [0, 0, 64 + 256 + 1024, 64 + 256 + 1024]
+    assert maps.quads.tolist() == [[0, 0, 1], [0, 0, 8], [2 * (81 + 289 + 1089), 64 + 256 + 1024, 1]]
+    assert len(maps.lengths) == 2 * (81 + 289 + 1089)
+    assert len(maps.codes) == len(maps.flat) == 64 + 256 + 1024
     samples = p + r * l[..., None]
     for size in (8, 4):
         check_volumes(maps.volumes(1, size, p, r), samples, size, str(size))
@@ -78,23 +81,23 @@ def test_quads_of_many_sides_are_stored_in_their_order() -> None:
             np.testing.assert_array_equal(maps.growth_codes(i, size), codes[0])
             # What kernels use to find the same place.
             coarsest = coarsest_size(side)
-            begin = maps.offsets[i] + getattr(lengths_before, "py_func", lengths_before)(side, coarsest, size)
+            begin = maps.quads[i, 0] + getattr(lengths_before, "py_func", lengths_before)(side, coarsest, size)
             assert maps.lengths[begin] == maps.upper(i, size)[0, 0]
-            begin = maps.cell_offsets[i] + getattr(cells_before, "py_func", cells_before)(side, coarsest, size)
-            assert maps.growth[begin] == maps.growth_codes(i, size)[0, 0]
+            begin = maps.quads[i, 1] + getattr(cells_before, "py_func", cells_before)(side, coarsest, size)
+            assert maps.codes[begin] == maps.growth_codes(i, size)[0, 0]
 
 
 def test_flat_ground_skips_its_finer_levels_and_rough_ground_does_not() -> None:
     maps, _ = maps_of(("flat", "waves"), 16)
-    assert (maps.next_sizes(0, 8) == 1).all()
-    assert (maps.next_sizes(0, 4) == 1).all()
-    assert (maps.next_sizes(1, 8) == 4).all()
-    assert (maps.next_sizes(1, 2) == 1).all()
+    assert (maps.skipped(0, 8) == 2).all()
+    assert (maps.skipped(0, 4) == 1).all()
+    assert (maps.skipped(1, 8) == 0).all()
+    assert (maps.skipped(1, 2) == 0).all()
 
 
 def test_a_cliff_within_a_cell_keeps_the_volume_near_its_own_lengths() -> None:
-    maps, (_, _, l) = maps_of(("cliff",), 16, seeds=4)  # noqa: E741
-    assert (maps.growth != EXTREME).all()
+    maps, (_, _, l) = maps_of(("cliff",), 16, seeds=4)
+    assert (maps.codes != EXTREME).all()
     for i in range(4):
         for size in (8, 4, 2):
             assert maps.upper(i, size).max() < l[i].max() + 12.0
@@ -106,7 +109,7 @@ def test_growth_is_the_least_that_holds_and_none_is_needed_without_skew() -> Non
     assert np.all(np.diff(codes) > 0)
     assert codes[1] == 1e-4
     assert 1.0 <= codes[254] < 1.1
-    p, r, l = batch(("waves", "skewed"), 9, 3)  # noqa: E741
+    p, r, l = batch(("waves", "skewed"), 9, 3)
     solved = bounding_lengths(p, r, l, 8)
     found, volumes = growth_codes(solved.upper, solved.lower, p, r, l, 8)
     assert (found[:3] == 0).all()
@@ -124,7 +127,7 @@ def test_growth_is_the_least_that_holds_and_none_is_needed_without_skew() -> Non
 
 
 def test_directions_or_bases_of_zero_have_no_volume_and_do_no_harm() -> None:
-    p, r, l = batch(("waves",), 5)  # noqa: E741
+    p, r, l = batch(("waves",), 5)
     for base, along in ((p * 0, r), (p, r * 0), (p * 0, r * 0)):
         maps = bounding_maps([4], lambda rows, base=base, along=along: (base, along, l))
         assert np.isfinite(maps.lengths).all()
@@ -133,20 +136,20 @@ def test_directions_or_bases_of_zero_have_no_volume_and_do_no_harm() -> None:
             check_volumes(maps.volumes(0, size, base[0], along[0]), samples, size, "degenerate")
     flat = p.copy()
     flat[..., 2] = 0
-    assert (bounding_maps([4], lambda rows: (flat, r * 0, l)).growth == EXTREME).all()
+    assert (bounding_maps([4], lambda rows: (flat, r * 0, l)).codes == EXTREME).all()
 
 
 def test_bytes_do_not_depend_on_threads() -> None:
     arrays = batch(KINDS, 9, 1)
     one, two = (bounding_maps([8] * len(KINDS), lambda rows: tuple(a[rows] for a in arrays), threads=n) for n in (1, 2))
-    for name in ("lengths", "growth", "next_size"):
+    for name in ("lengths", "codes", "flat"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
     assert len(growth_rows.signatures) == 1
 
 
 def test_wrong_sides_and_samples_are_named() -> None:
     arrays = batch(("waves",), 5)
-    with pytest.raises(InvalidInputError, match="sides: expected .* got 3 in row 1"):
+    with pytest.raises(InvalidInputError, match=r"sides: expected .* got 3 in row 1"):
         bounding_maps([4, 3], lambda rows: arrays)
     with pytest.raises(InvalidInputError, match="get_samples: expected 1 quads of 9 nodes"):
         bounding_maps([8], lambda rows: arrays)

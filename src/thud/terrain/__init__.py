@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 #: Public names and the module each comes from, imported on first use.
 _NAMES = {
+    "BoundingMaps": "thud.terrain.bounding_maps",
     "DisplacedSurface": "thud.terrain.surface",
     "Samples": "thud.terrain.surface",
+    "bounding_maps": "thud.terrain.bounding_maps",
+    "bounding_triangles": "thud.terrain.bounding_triangles",
 }
 
-__all__ = ["DisplacedSurface", "Samples"]
+__all__ = ["BoundingMaps", "DisplacedSurface", "Samples", "bounding_maps", "bounding_triangles"]
 
 if TYPE_CHECKING:
+    from thud.terrain.bounding_maps import BoundingMaps, bounding_maps
+    from thud.terrain.bounding_triangles import bounding_triangles
     from thud.terrain.surface import DisplacedSurface, Samples
 
 

@@ -15,7 +15,16 @@ import numpy.typing as npt
 
 from thud._jit import exact_device, exact_kernel
 from thud._threads import run_rows
-from thud.constants import BOUND_CHANGE, BOUND_RAISES, BOUND_ROUNDS, BOUND_SETTLED, BOUND_SWEEPS, BOUND_THINNEST, FLOAT32_STEP, FLOAT32_TINY
+from thud.constants import (
+    BOUND_CHANGE,
+    BOUND_RAISES,
+    BOUND_ROUNDS,
+    BOUND_SETTLED,
+    BOUND_SWEEPS,
+    BOUND_THINNEST,
+    FLOAT32_STEP,
+    FLOAT32_TINY,
+)
 from thud.errors import InvalidInputError
 from thud.geometry.exact_vec3 import cross, dot, sub
 from thud.terrain.bounding_problem import (
@@ -197,7 +206,7 @@ def solve_rows(start, stop, p_in, r_in, l_in, step, upper_out, lower_out, status
     exact_flat, x_flat = exact.reshape(-1), x.reshape(-1)
     raised = np.empty((points, points), np.bool_)
     for quad in range(start, stop):
-        p, r, l = p_in[quad], r_in[quad], l_in[quad]  # noqa: E741
+        p, r, l = p_in[quad], r_in[quad], l_in[quad]
         facing, reach = quad_facing(p, r), quad_reach(p, r, l, step)
         for t in range(points):
             for s in range(points):
@@ -239,7 +248,7 @@ class BoundingLengths:
     """(B, 2) linearisations made."""
 
 
-def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int) -> tuple[npt.NDArray[np.float64], ...]:  # noqa: E741
+def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int) -> tuple[npt.NDArray[np.float64], ...]:
     """The samples of equal-sized quads as kernels take them: (B, m, m, 3), (B, m, m, 3), (B, m, m)."""
     arrays = tuple(np.array(value, dtype=np.float64, order="C") for value in (p, r, l))
     count, nodes = arrays[2].shape[0], arrays[2].shape[-1]
@@ -257,7 +266,7 @@ def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int)
 def bounding_lengths(
     p: npt.ArrayLike,
     r: npt.ArrayLike,
-    l: npt.ArrayLike,  # noqa: E741
+    l: npt.ArrayLike,
     step: int,
     *,
     threads: int | None = None,

@@ -1,8 +1,8 @@
 """Bounding lengths for cells whose best ones are extreme ([Yang] 3.5.7): the range of the lengths themselves.
 
-A cliff within one cell, or a sheet that bends over, tilts the bounding triangles so far that lengths at the corners become huge,
-or no lengths meet the planes. Each bounding point of such a cell takes the highest (lowest) length of all nodes of the cells
-around it instead. The volume then holds p + r l for every l in the cell's own range at each corner, and with it every sample
+A cliff within one cell, or a sheet that bends over, tilts the bounding triangles so far that lengths at the corners become
+huge, or no lengths meet the planes. Each bounding point of such a cell takes the highest (lowest) length of all nodes of the
+cells around it instead. The volume then holds p + r l for every l in the cell's own range at each corner, and with it every sample
 whose base position and direction are a combination of the corners' with weights from 0 to 1, whatever the skew. What cells
 neighbour it share its points and are looked at again. A cell stays EXTREME only where this holds no sample set either.
 """
@@ -25,17 +25,15 @@ _PASSES = 4
 def _points_around(cells: Array, empty: float) -> Array:
     """(B, n + 1, n + 1) largest value of the up to four cells around each bounding point."""
     padded = np.pad(cells, ((0, 0), (1, 1), (1, 1)), constant_values=empty)
-    return np.maximum(
-        np.maximum(padded[:, :-1, :-1], padded[:, :-1, 1:]), np.maximum(padded[:, 1:, :-1], padded[:, 1:, 1:])
-    )
+    return np.maximum(np.maximum(padded[:, :-1, :-1], padded[:, :-1, 1:]), np.maximum(padded[:, 1:, :-1], padded[:, 1:, 1:]))
 
 
-def _cell_largest(l: Array, step: int) -> Array:  # noqa: E741
+def _cell_largest(l: Array, step: int) -> Array:
     """(B, n, n) largest length of each cell's nodes."""
     return np.lib.stride_tricks.sliding_window_view(l, (step + 1, step + 1), axis=(1, 2))[:, ::step, ::step].max(axis=(-2, -1))
 
 
-def range_lengths(p: Array, r: Array, l: Array, step: int) -> tuple[Lengths, Lengths]:  # noqa: E741
+def range_lengths(p: Array, r: Array, l: Array, step: int) -> tuple[Lengths, Lengths]:
     """Upper and lower lengths (B, n + 1, n + 1) that take in the range of lengths of all cells around each point."""
     corners = p[:, ::step, ::step]
     one = np.linalg.norm(corners[:, 1:, 1:] - corners[:, :-1, :-1], axis=-1).max(axis=(1, 2))
@@ -54,7 +52,7 @@ def range_lengths(p: Array, r: Array, l: Array, step: int) -> tuple[Lengths, Len
 def bound_extremes(
     p: Array,
     r: Array,
-    l: Array,  # noqa: E741
+    l: Array,
     step: int,
     upper: Lengths,
     lower: Lengths,

@@ -2,7 +2,7 @@
 
 Stored as in 3.5.5: per quad its coarsest size and an offset, then all lengths in one float32 array, per quad from the coarsest
 size to the finest, upper lengths then lower. Beside them one byte a cell: the growth that makes its volume hold every sample
-(`bounding_volume`), and one that says which size to look at next, so that sizes which exclude nothing are skipped (5.2).
+(`bounding_volume`), and one that says how many finer levels to skip because they would exclude nothing (5.2).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def cells_before(side, coarsest, size):
 
 
 def coarsest_size(side: int) -> int:
-    """Size of the coarsest level of a quad, in map samples; 0 for quads of side 1, which have none."""
-    return min(side, COARSEST) if side >= FINEST else 0
+    """Size of the coarsest level of a quad, in map samples; 1 for quads of side 1, which have none."""
+    return min(side, COARSEST)
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,21 @@ class BoundingMaps:
     """(Q,) map samples along a side of the quad."""
     ratio: int
     """Detail samples per map sample: nodes of a cell are size * ratio + 1 a side."""
-    coarsest: npt.NDArray[np.int64]
-    """(Q,) size of the coarsest level (the resolution of 3.5.5); 0: no level. Finer ones follow down to 2."""
-    offsets: npt.NDArray[np.int64]
-    """(Q + 1,) where in `lengths` each quad begins."""
+    quads: npt.NDArray[np.int64]
+    """(Q, 3) where in `lengths` and where in `codes` each quad begins, and the size of its coarsest level (the resolution of
+    3.5.5); 1: no level. Finer ones follow down to 2."""
     lengths: npt.NDArray[np.float32]
     """Per quad and level the upper lengths [t, s], then the lower, (side / size + 1)^2 each."""
-    cell_offsets: npt.NDArray[np.int64]
-    """(Q + 1,) where in `growth` and `next_size` each quad begins."""
-    growth: npt.NDArray[np.uint8]
+    codes: npt.NDArray[np.uint8]
     """Per quad and level a growth code a cell [t, s]; 255: the cell is EXTREME and has no volume at this level."""
-    next_size: npt.NDArray[np.uint8]
-    """Likewise: the size whose cells to test next within this cell; 1: the patches themselves."""
+    flat: npt.NDArray[np.uint8]
+    """Likewise: how many finer levels may be skipped within this cell. After 8, 4, 2 come the patches themselves."""
     unconverged: npt.NDArray[np.int64]
     """Quads whose lengths hold but may not be the tightest, at some level."""
 
     def sizes(self, quad: int) -> list[int]:
         """Sizes of the levels of a quad, coarsest first."""
-        size, found = int(self.coarsest[quad]), []
+        size, found = int(self.quads[quad, 2]), []
         while size >= FINEST:
             found.append(size)
             size //= 2
@@ -100,11 +97,11 @@ class BoundingMaps:
 
     def growth_codes(self, quad: int, size: int) -> npt.NDArray[np.uint8]:
         """(n, n) growth codes of a level, indexed [t, s]."""
-        return self._cells(self.growth, quad, size)
+        return self._cells(self.codes, quad, size)
 
-    def next_sizes(self, quad: int, size: int) -> npt.NDArray[np.uint8]:
-        """(n, n) sizes to test next, indexed [t, s]."""
-        return self._cells(self.next_size, quad, size)
+    def skipped(self, quad: int, size: int) -> npt.NDArray[np.uint8]:
+        """(n, n) how many finer levels may be skipped, indexed [t, s]: the size to test next is size >> (1 + skipped)."""
+        return self._cells(self.flat, quad, size)
 
     def volumes(self, quad: int, size: int, p: npt.ArrayLike, r: npt.ArrayLike) -> Array:
         """(n, n, 8, 3) points whose hulls are the volumes of a level's cells, [t, s]; NaN where EXTREME.
@@ -116,8 +113,7 @@ class BoundingMaps:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.coarsest, self.offsets, self.lengths, self.cell_offsets, self.growth, self.next_size)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in (self.quads, self.lengths, self.codes, self.flat))
 
     def _check(self, quad: int, size: int) -> None:
         if size not in self.sizes(quad):
@@ -125,16 +121,16 @@ class BoundingMaps:
 
     def _lengths(self, quad: int, size: int, which: int) -> npt.NDArray[np.float32]:
         self._check(quad, size)
-        side, coarsest = int(self.sides[quad]), int(self.coarsest[quad])
+        side, coarsest = int(self.sides[quad]), int(self.quads[quad, 2])
         points = side // size + 1
-        begin = int(self.offsets[quad]) + _before(side, coarsest, size)[0] + which * points * points
+        begin = int(self.quads[quad, 0]) + _before(side, coarsest, size)[0] + which * points * points
         return self.lengths[begin : begin + points * points].reshape(points, points)
 
     def _cells(self, values: npt.NDArray[np.uint8], quad: int, size: int) -> npt.NDArray[np.uint8]:
         self._check(quad, size)
-        side, coarsest = int(self.sides[quad]), int(self.coarsest[quad])
+        side, coarsest = int(self.sides[quad]), int(self.quads[quad, 2])
         cells = side // size
-        begin = int(self.cell_offsets[quad]) + _before(side, coarsest, size)[1]
+        begin = int(self.quads[quad, 1]) + _before(side, coarsest, size)[1]
         return values[begin : begin + cells * cells].reshape(cells, cells)
 
 
@@ -182,35 +178,38 @@ def bounding_maps(
         raise InvalidInputError(f"ratio: expected at least 1, got {ratio}")
     coarsest = np.array([coarsest_size(int(side)) for side in sides], np.int64)
     totals = np.array([_before(int(side), int(size), 1) for side, size in zip(sides, coarsest)], np.int64).reshape(-1, 2)
-    offsets, cell_offsets = (np.concatenate([[0], np.cumsum(totals[:, i])]).astype(np.int64) for i in range(2))
-    lengths = np.empty(offsets[-1], np.float32)
-    growth, next_size = np.empty(cell_offsets[-1], np.uint8), np.empty(cell_offsets[-1], np.uint8)
+    quads = np.column_stack([np.cumsum(totals, axis=0) - totals, coarsest])
+    length_count, cell_count = totals.sum(axis=0)
+    lengths = np.empty(length_count, np.float32)
+    codes, flat = np.empty(cell_count, np.uint8), np.empty(cell_count, np.uint8)
     unconverged = np.zeros(len(sides), bool)
     for rows in _batches(sides, ratio, progress):
         side, size = int(sides[rows[0]]), int(coarsest[rows[0]])
         samples = get_samples(rows)
         nodes = side * ratio + 1
         if np.shape(samples[2]) != (len(rows), nodes, nodes):
-            raise InvalidInputError(f"get_samples: expected {len(rows)} quads of {nodes} nodes a side, got {np.shape(samples[2])}")
-        p, r, l = quad_arrays(*samples, side * ratio)  # noqa: E741
-        codes, volumes, sizes = [], [], []
+            raise InvalidInputError(
+                f"get_samples: expected {len(rows)} quads of {nodes} nodes a side, got {np.shape(samples[2])}"
+            )
+        p, r, l = quad_arrays(*samples, side * ratio)
+        found, volumes, sizes = [], [], []
         while size >= FINEST:
             step = size * ratio
             solved = bounding_lengths(p, r, l, step, threads=threads)
             code, volume = growth_codes(solved.upper, solved.lower, p, r, l, step, threads=threads)
             bound_extremes(p, r, l, step, solved.upper, solved.lower, code, volume, threads)
-            begin = offsets[rows] + _before(side, int(coarsest[rows[0]]), size)[0]
+            begin = quads[rows, 0] + _before(side, int(coarsest[rows[0]]), size)[0]
             _put(lengths, begin, np.stack([solved.upper, solved.lower], axis=1))
             unconverged[rows] |= (solved.status == UNCONVERGED).any(axis=1)
-            codes.append(code)
+            found.append(code)
             volumes.append(volume)
             sizes.append(size)
             size //= 2
-        for i in range(len(sizes)):
-            begin = cell_offsets[rows] + _before(side, sizes[0], sizes[i])[1]
-            _put(growth, begin, codes[i])
-            _put(next_size, begin, _next_sizes(volumes, sizes, i))
-    return BoundingMaps(sides, ratio, coarsest, offsets, lengths, cell_offsets, growth, next_size, np.flatnonzero(unconverged))
+        for level, size in enumerate(sizes):
+            begin = quads[rows, 1] + _before(side, sizes[0], size)[1]
+            _put(codes, begin, found[level])
+            _put(flat, begin, _skipped(volumes, sizes, level))
+    return BoundingMaps(sides, ratio, quads, lengths, codes, flat, np.flatnonzero(unconverged))
 
 
 def _put(flat: npt.NDArray[np.generic], begin: npt.NDArray[np.int64], values: npt.NDArray[np.generic]) -> None:
@@ -219,21 +218,21 @@ def _put(flat: npt.NDArray[np.generic], begin: npt.NDArray[np.int64], values: np
     flat[begin[:, None] + np.arange(rows.shape[1])] = rows
 
 
-def _next_sizes(volumes: list[Array], sizes: list[int], level: int) -> npt.NDArray[np.uint8]:
-    """(B, n, n) the first finer size whose volumes together are smaller than a cell's own by more than FLAT_VOLUME, else 1.
+def _skipped(volumes: list[Array], sizes: list[int], level: int) -> npt.NDArray[np.uint8]:
+    """(B, n, n) finer levels before the first whose volumes together are smaller than a cell's own by more than FLAT_VOLUME.
 
-    A cell that is thinner than FLAT_THIN of its width has none such either. An EXTREME cell's volume is infinite, so that it goes
-    on with the next size, and one with EXTREME children skips their level.
+    Below a cell that is thinner than FLAT_THIN of its width there is none such. An EXTREME cell's volume is infinite: it goes
+    on with the next level, and one with EXTREME children skips theirs.
     """
     own, cube = volumes[level][..., 0], volumes[level][..., 1]
-    found = np.ones(own.shape, np.uint8)
+    found = np.full(own.shape, len(sizes) - 1 - level, np.uint8)
     count, cells = own.shape[0], own.shape[1]
     for finer in range(len(sizes) - 1, level, -1):
         part = sizes[level] // sizes[finer]
         together = volumes[finer][..., 0].reshape(count, cells, part, cells, part).sum(axis=(2, 4))
         worth = np.isinf(own) if finer == level + 1 else np.zeros(own.shape, bool)
         worth |= (own > FLAT_VOLUME * together) & (own > FLAT_THIN * cube)
-        found[worth] = sizes[finer]
+        found[worth] = finer - level - 1
     return found
 
 
@@ -251,7 +250,9 @@ def _batches(sides: npt.NDArray[np.int64], ratio: int, progress: bool) -> Iterat
             if progress and now - last > 2.0 and done:
                 last, said = now, True
                 rest = (now - begin) / done * (total - done)
-                print(f"\rbounding maps: {100 * done // total} %, about {rest:.0f} s left ", end="", file=sys.stderr, flush=True)
+                print(
+                    f"\rbounding maps: {100 * done // total} %, about {rest:.0f} s left ", end="", file=sys.stderr, flush=True
+                )
             yield rows[first : first + batch]
             done += len(rows[first : first + batch]) * samples
     if said:

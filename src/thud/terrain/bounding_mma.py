@@ -84,7 +84,9 @@ def mma_lengths(
         x, ended = exact + sign * START_OFFSET, nlopt.MAXEVAL_REACHED
     # Volumes over areas of the cell: metres.
     violation = max(float(problem.constraints(x)[0].max()) / scale, 0.0)
-    status = CONVERGED if ended in (nlopt.SUCCESS, nlopt.XTOL_REACHED, nlopt.FTOL_REACHED, nlopt.STOPVAL_REACHED) else UNCONVERGED
+    status = (
+        CONVERGED if ended in (nlopt.SUCCESS, nlopt.XTOL_REACHED, nlopt.FTOL_REACHED, nlopt.STOPVAL_REACHED) else UNCONVERGED
+    )
     if violation > 1e-6 * scale**0.5:
         status = INFEASIBLE
     return MmaLengths(x.reshape(problem.start.shape), problem.objective(x), violation, search.get_numevals(), status)

@@ -118,7 +118,14 @@ def constraint_rows(p, r, l, x, facing, step, q_out, gradient_out, column_out):
                 k0 = triangle_corner(along, facing, triangle, 0)
                 k1 = triangle_corner(along, facing, triangle, 1)
                 k2 = triangle_corner(along, facing, triangle, 2)
-                t0, s0, t1, s1, t2, s2 = ct + (k0 >> 1), cs + (k0 & 1), ct + (k1 >> 1), cs + (k1 & 1), ct + (k2 >> 1), cs + (k2 & 1)
+                t0, s0, t1, s1, t2, s2 = (
+                    ct + (k0 >> 1),
+                    cs + (k0 & 1),
+                    ct + (k1 >> 1),
+                    cs + (k1 & 1),
+                    ct + (k2 >> 1),
+                    cs + (k2 & 1),
+                )
                 p0 = node_point(p, r, t0 * step, s0 * step, x[t0, s0])
                 r0 = load3(r[t0 * step], s0 * step, 0)
                 r1 = load3(r[t1 * step], s1 * step, 0)
@@ -166,11 +173,13 @@ class BoundingProblem:
     upper : whether the lengths bound from above
     """
 
-    def __init__(self, p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int, *, upper: bool = True) -> None:  # noqa: E741
+    def __init__(self, p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int, *, upper: bool = True) -> None:
         self.p, self.r, self.l = (np.array(value, dtype=np.float64, order="C") for value in (p, r, l))
         nodes = self.l.shape[0]
         if self.l.shape != (nodes, nodes) or self.p.shape != (nodes, nodes, 3) or self.r.shape != (nodes, nodes, 3):
-            raise InvalidInputError(f"p, r, l: expected (m, m, 3), (m, m, 3), (m, m), got {self.p.shape}, {self.r.shape}, {self.l.shape}")
+            raise InvalidInputError(
+                f"p, r, l: expected (m, m, 3), (m, m, 3), (m, m), got {self.p.shape}, {self.r.shape}, {self.l.shape}"
+            )
         if step < 1 or nodes < 2 or (nodes - 1) % step:
             raise InvalidInputError(f"step: expected a divisor of {nodes - 1}, got {step}")
         self.step = step

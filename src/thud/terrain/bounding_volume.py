@@ -3,8 +3,8 @@
 With skewed directions a sample may lie beside the hull of the bounding points, even though it lies below the upper and above
 the lower planes: the lengths that meet the planes differ from corner to corner, and so do the directions. Each cell
 therefore has a growth e >= 0: its four upper points are moved away from their mean by the factor 1 + e, and so are the four
-lower ones. Each four then hold what they held before, so the volume grows with e, mainly sideways where it was too small and not
-upward, where it would cost most. A cell stores the least of 255 values of e for which all samples are inside.
+lower ones. Each four then hold what they held before, so the volume grows with e, mainly sideways where it was too small and
+not upward, where it would cost most. A cell stores the least of 255 values of e for which all samples are inside.
 
 "Inside" is decided by the facets of the hull, all planes through three of the eight points that have none beyond, and claimed
 only by more than rounding: see `GROWTH_SLACK`. The points of `cell_points` are computed without fast-math and so have the same
@@ -172,9 +172,7 @@ def is_extreme(p, r, l, upper, lower, ct, cs, step):
     return False
 
 
-@exact_kernel(
-    inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[::1]"
-)
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[::1]")
 def holds_samples(p, r, l, upper, lower, ct, cs, step, code, points, planes, last):
     """Whether the cell's volume at this growth code surely holds all its samples. last[0]: the sample that failed last."""
     cell_points(p, r, upper, lower, ct, cs, step, growth_of_code(code), points)
@@ -201,7 +199,7 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
     points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(1, np.int64)
     cells = upper_in.shape[1] - 1
     for quad in range(start, stop):
-        p, r, l, upper, lower = p_in[quad], r_in[quad], l_in[quad], upper_in[quad], lower_in[quad]  # noqa: E741
+        p, r, l, upper, lower = p_in[quad], r_in[quad], l_in[quad], upper_in[quad], lower_in[quad]
         facing = quad_facing(p, r)
         for ct in range(cells):
             for cs in range(cells):
@@ -273,7 +271,7 @@ def growth_codes(
     lower: npt.NDArray[np.float32],
     p: npt.ArrayLike,
     r: npt.ArrayLike,
-    l: npt.ArrayLike,  # noqa: E741
+    l: npt.ArrayLike,
     step: int,
     *,
     judge: bool = True,
@@ -291,8 +289,8 @@ def growth_codes(
 
     Returns
     -------
-    Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none does,
-    or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
+    Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none
+    does, or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
     """
     samples = quad_arrays(p, r, l, step)
     count, cells = len(samples[2]), (samples[2].shape[-1] - 1) // step
