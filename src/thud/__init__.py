@@ -47,6 +47,8 @@ _NAMES = {
     "RayCrossings": "thud.results",
     "ClosestPoints": "thud.results",
     "TrianglePairs": "thud.results",
+    "Projections": "thud.results",
+    "ProjectionStatus": "thud.results",
     "WorldContacts": "thud.results",
     "WorldDistances": "thud.results",
     "WorldImpacts": "thud.results",
@@ -73,6 +75,8 @@ __all__ = [
     "Impacts",
     "PairCache",
     "Pose",
+    "ProjectionStatus",
+    "Projections",
     "RayCrossings",
     "RayHits",
     "Sphere",
@@ -102,12 +106,13 @@ __all__ = [
     "raycast",
     "raycast_all",
     "shapes",
+    "terrain",
     "triangle_pairs",
     "warmup",
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, io, narrowphase, shapes
+    from thud import broadphase, continuous, errors, geometry, io, narrowphase, shapes, terrain
     from thud.errors import ThudError
     from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose
@@ -130,6 +135,8 @@ if TYPE_CHECKING:
         Distances,
         ElementaryImpacts,
         Impacts,
+        Projections,
+        ProjectionStatus,
         RayCrossings,
         RayHits,
         Status,

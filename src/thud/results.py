@@ -30,6 +30,15 @@ class CastStatus(IntEnum):
     UNCONVERGED = 3
 
 
+class ProjectionStatus(IntEnum):
+    """How a backward projection ended."""
+
+    INSIDE = 0
+    OUTSIDE = 1
+    AMBIGUOUS = 2
+    UNCONVERGED = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Distances:
     """Distances of N pairs. `point_b = point_a + distance * normal` in separation and in penetration."""
@@ -226,3 +235,19 @@ class WorldRayHits:
     """(N, 3) outward unit normal at the hit; 0 for a miss or an origin inside."""
     triangle: Ints
     """(N,) triangle of a mesh, face of a hull or part of a compound; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """Backward projections of N points onto base primitives. What is outside is said to be, never clipped."""
+
+    u: Floats
+    """(N,) along P1 - P0, never clipped; inf where nothing was found."""
+    v: Floats
+    """(N,) along P2 - P0 (of a quadrilateral: along the side from the first corner to the last)."""
+    length: Floats
+    """(N,) displacement in units of the interpolated direction: the point is P(u, v) + length * N(u, v)."""
+    iterations: Ints
+    """(N,) steps of the method; 0 for one that does not iterate."""
+    status: Bytes
+    """(N,) `ProjectionStatus`. AMBIGUOUS: two solutions lie in the primitive; the one of largest length is given."""

@@ -10,15 +10,27 @@ _NAMES = {
     "BoundingMaps": "thud.terrain.bounding_maps",
     "DisplacedSurface": "thud.terrain.surface",
     "Samples": "thud.terrain.surface",
+    "backward_project": "thud.terrain.backward",
     "bounding_maps": "thud.terrain.bounding_maps",
     "bounding_triangles": "thud.terrain.bounding_triangles",
+    "forward_project": "thud.terrain.forward",
 }
 
-__all__ = ["BoundingMaps", "DisplacedSurface", "Samples", "bounding_maps", "bounding_triangles"]
+__all__ = [
+    "BoundingMaps",
+    "DisplacedSurface",
+    "Samples",
+    "backward_project",
+    "bounding_maps",
+    "bounding_triangles",
+    "forward_project",
+]
 
 if TYPE_CHECKING:
+    from thud.terrain.backward import backward_project
     from thud.terrain.bounding_maps import BoundingMaps, bounding_maps
     from thud.terrain.bounding_triangles import bounding_triangles
+    from thud.terrain.forward import forward_project
     from thud.terrain.surface import DisplacedSurface, Samples
 
 
