@@ -270,6 +270,20 @@ def test_edges_and_ends_of_the_range_are_closed() -> None:
             assert np.isin(found.status[good], (S.INSIDE, S.AMBIGUOUS)).all()
 
 
+def test_no_gap_between_primitives_that_share_an_edge() -> None:
+    # Points on and at roundoff's distance from the edge's forward projection lie in one of the two at least.
+    rng = np.random.default_rng(16)
+    for offset in (0.0, 1e4, 1e6):
+        corners = np.array([[0.0, 0, 0], [1, 0, 0.2], [0.2, 1, 0], [1.1, 1.2, -0.2]]) + offset
+        up = np.array([[0.1, 0.2, 1], [-0.2, 0.1, 1.1], [0.3, -0.1, 0.9], [0.0, -0.2, 1.0]])
+        t, length = rng.random(2000), rng.uniform(-0.4, 0.4, 2000)
+        points = forward_project(t, 1 - t, length, corners[:3], up[:3])
+        points = points * (1 + rng.integers(-2, 3, points.shape) * 2.0**-53)
+        rows = [backward_project(points, corners[k], up[k], length_range=(-0.5, 0.5)) for k in ([0, 1, 2], [1, 3, 2])]
+        held = [np.isin(row.status, (S.INSIDE, S.AMBIGUOUS)) for row in rows]
+        assert (held[0] | held[1]).all()
+
+
 def test_a_range_leaves_other_lengths_out() -> None:
     point = forward_project(0.3, 0.2, 1.0, TRIANGLE, TABLES["4.1"])
     found = backward_project(point, TRIANGLE, TABLES["4.1"], length_range=(1.1, 5.0))

@@ -1,0 +1,24 @@
+"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4.
+
+`python -m reproductions yang [--size ci|standard|full]`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reproductions.report import Report
+from reproductions.yang import tables_4_1_to_4_3
+
+#: What is reproduced, in the paper's order: modules with `run(size, report)`.
+SECTIONS = [tables_4_1_to_4_3]
+
+
+def run(size: str, files: list[Path] | None, out: Path) -> int:
+    """Make all sections; returns how many of the paper's statements did not hold."""
+    if files:
+        raise SystemExit("reproductions yang: --model is not used; all scenes are generated")
+    report = Report("yang", f"[Yang] Chapter 4, `--size {size}`", size, out)
+    for section in SECTIONS:
+        section.run(size, report)
+    return report.close()

@@ -1,0 +1,31 @@
+"""The reproduction of [Yang] at its smallest size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reproductions.report import Report
+from reproductions.yang import SECTIONS, tables_4_1_to_4_3
+
+
+def test_tables_4_1_to_4_3_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tables_4_1_to_4_3 in SECTIONS
+    report = Report("yang", "tables", "ci", tmp_path)
+    tables_4_1_to_4_3.run("ci", report)
+    assert report.close() == 0
+    printed = capsys.readouterr().out
+    for table in ("4.1", "4.2", "4.3"):
+        assert f"Table {table}, alpha plane: (0.3000, 0.2000)" in printed
+    assert (tmp_path / "yang_tables_4_1_to_4_3.png").read_bytes().startswith(b"\x89PNG")
+    assert "not reproduced" in (tmp_path / "yang.md").read_text()
+
+
+def test_a_wrong_digit_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = tables_4_1_to_4_3.CASES[0]
+    wrong = case._replace(aligned_plane=case.aligned_plane._replace(u=0.3056))
+    monkeypatch.setattr(tables_4_1_to_4_3, "CASES", (wrong, *tables_4_1_to_4_3.CASES[1:]))
+    report = Report("yang", "tables", "ci", tmp_path)
+    tables_4_1_to_4_3.run("ci", report)
+    assert len(report.failed) == 1
