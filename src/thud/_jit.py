@@ -52,7 +52,7 @@ _TYPE_MODULES = {"packed": "thud.narrowphase.packed_type", "surface": "thud.terr
 def resolve_signature(text: str) -> tuple[Any, ...]:
     """Numba types of a signature text."""
     namespace: dict[str, Any] = {
-        key: getattr(types, key) for key in ("i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
+        key: getattr(types, key) for key in ("i1", "i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
     }
     namespace["vec3"] = types.UniTuple(types.f8, 3)
     namespace["mat3"] = types.UniTuple(types.f8, 9)

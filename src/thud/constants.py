@@ -343,21 +343,27 @@ DETAIL_RATIO = 16
 
 #: Bounding maps ([Yang] 3.5). A level's lengths are found in rounds: linearise the constraints, solve for the lengths. Two to
 #: five rounds suffice; more are allowed where directions are skewed (a count).
-BOUND_ROUNDS = 8
+BOUND_ROUNDS = 10
+
+#: From this round on the diagonals of the cells stay as they are (a count).
+BOUND_FREEZE = 5
 
 #: Most sweeps of Hildreth's method over the constraints of one round (a count), and the change of a length, relative to the
 #: reach of its quad, at which it stops: some orders below what would show in 0.5 % of the objective.
-BOUND_SWEEPS = 400
-BOUND_CHANGE = 1e-6
+BOUND_SWEEPS = 100
+BOUND_CHANGE = 1e-5
+
+#: Two searches from different starts whose objectives differ by less than this part are thought to have found the best.
+BOUND_AGREE = 1e-3
 
 #: The rounds end when one changes no length by more than this times the reach.
-BOUND_SETTLED = 1e-5
+BOUND_SETTLED = 1e-4
 
 #: Bounding lengths lie outside the exact ones by at least this times the reach of the cell (its range of lengths, and its
 #: extent in units of its directions), so that the volume of a flat cell has a thickness that outweighs rounding.
 BOUND_THINNEST = 1e-6
 
-#: Most passes that raise lengths until all constraints hold (a count): the step doubles with each, from BOUND_THINNEST on.
+#: Most passes that move lengths until all constraints hold (a count): the step doubles with each, from BOUND_THINNEST on.
 BOUND_RAISES = 22
 
 #: A cell is EXTREME (3.5.7) when one of its bounding lengths lies outside its own range of lengths by more than this times its

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from tests.oracles.displaced import grid_surface
 from tests.terrain.bounding_surfaces import KINDS, batch, quad
 from thud.errors import InvalidInputError
 from thud.terrain.bounding_batch import bounding_lengths
@@ -47,6 +48,32 @@ def test_every_sample_lies_in_its_cells_volume_at_every_level(side: int, ratio: 
             check_volumes(points, samples, size * ratio, f"{KINDS[i * len(KINDS) // len(p)]} {size}")
             extreme += int((maps.growth_codes(i, size) == EXTREME).sum())
     assert extreme <= 0.02 * len(maps.codes)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"apart": True},
+        {"quadrilaterals": True},
+        {"free": True},
+        {"apart": True, "overhang": 4.0},
+        {
+            "details": np.random.default_rng(0).normal(size=(2, 16, 16)) * 0.05,
+            "detail_ratio": 4,
+            "materials": np.zeros(12, int),
+        },
+    ],
+    ids=["apart", "quadrilaterals", "free edges", "overhang", "details"],
+)
+def test_samples_of_surfaces_lie_in_their_volumes(options: dict[str, object]) -> None:
+    surface = grid_surface(np.random.default_rng(1), **options)
+    maps = surface.bounding_maps()
+    for row in range(len(surface.quads)):
+        samples = surface.samples(row)
+        for size in maps.sizes(row):
+            points = maps.volumes(row, size, samples.position, samples.direction)
+            assert not np.isnan(points).any()
+            check_volumes(points, samples.point, size * surface.detail_ratio, f"{row} {size}")
 
 
 def test_a_level_of_64_and_one_without_levels() -> None:

@@ -3,7 +3,7 @@
 Each round linearises the constraints of `bounding_problem` at the current lengths, a x <= c with three non-zeros a row, and
 finds the lengths nearest to the exact ones under them. Its dual has one multiplier a row, at least 0, with x = l - a^T
 multipliers; Hildreth's method maximises over one of them at a time (C. Hildreth, A quadratic programming procedure, 1957).
-Then lengths are raised until every constraint holds with the float32 that is stored (3.5.6).
+Then lengths are moved outward until every constraint holds with the float32 that is stored (3.5.6).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy.typing as npt
 from thud._jit import exact_device, exact_kernel
 from thud._threads import run_rows
 from thud.constants import (
+    BOUND_AGREE,
     BOUND_CHANGE,
+    BOUND_FREEZE,
     BOUND_RAISES,
     BOUND_ROUNDS,
     BOUND_SETTLED,
@@ -26,15 +28,14 @@ from thud.constants import (
     FLOAT32_TINY,
 )
 from thud.errors import InvalidInputError
-from thud.geometry.exact_vec3 import cross, dot, sub
 from thud.terrain.bounding_problem import (
+    ALONG_00_11,
+    ALONG_10_01,
+    BY_RULE,
     constraint_rows,
-    corner_point,
-    node_point,
     quad_facing,
     quad_reach,
     splits_along_00_11,
-    triangle_corner,
 )
 
 #: Status of a quad's upper or lower lengths.
@@ -123,65 +124,67 @@ def from_multipliers(rows, a, column, multiplier, exact, x):
             x[column[row, 2]] -= multiplier[row] * a[row, 2]
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], i8, i8, f8, i8")
-def cell_holds(p, r, l, x, ct, cs, facing, step):
-    """Whether all nodes of a cell lie below both planes of its upper pair, computed in float64."""
-    along = splits_along_00_11(p, r, x, ct, cs, step, facing)
-    for triangle in range(2):
-        p0 = corner_point(p, r, x, ct, cs, step, triangle_corner(along, facing, triangle, 0))
-        p1 = corner_point(p, r, x, ct, cs, step, triangle_corner(along, facing, triangle, 1))
-        p2 = corner_point(p, r, x, ct, cs, step, triangle_corner(along, facing, triangle, 2))
-        normal = cross(sub(p1, p0), sub(p2, p0))
-        for t in range(ct * step, (ct + 1) * step + 1):
-            for s in range(cs * step, (cs + 1) * step + 1):
-                if dot(normal, sub(node_point(p, r, t, s, l[t, s]), p0)) > 0.0:
-                    return False
-    return True
+@exact_kernel(inner="i8, f8[::1], f8[:,::1], i4[:,::1], f8[::1], f8[::1], f8")
+def push_back(rows, q, gradient, column, x, before, amount):
+    """Move lengths along the gradients of the constraints they violate, to `amount` on the right side of each; returns whether
+    none was violated. q and gradient are those at `before`."""
+    holds = True
+    for row in range(rows):
+        i, j, k = column[row, 0], column[row, 1], column[row, 2]
+        g0, g1, g2 = gradient[row, 0], gradient[row, 1], gradient[row, 2]
+        if q[row] > 0.0:
+            holds = False
+        value = q[row] + g0 * (x[i] - before[i]) + g1 * (x[j] - before[j]) + g2 * (x[k] - before[k])
+        size2 = g0 * g0 + g1 * g1 + g2 * g2
+        if value > 0.0 and size2 > 0.0:
+            move = value / size2 + amount / np.sqrt(size2)
+            x[i] -= move * g0
+            x[j] -= move * g1
+            x[k] -= move * g2
+    return holds
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], b1[:,::1], f8, f8, i8, f8")
-def raise_until_feasible(p, r, l, x, raised, facing, sign, step, reach):
-    """Move lengths outward to float32, and those of cells that do not hold their nodes further; returns whether all do.
+_LENGTHS = "f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8, i8, f8, i1[:,::1], "
 
-    `sign`: +1 for upper lengths, -1 for lower. `raised` is work space.
+
+@exact_kernel(inner=_LENGTHS + "f8[::1], f8[:,::1], i4[:,::1], f8[::1]")
+def make_feasible(p, r, l, x, flat, facing, sign, step, reach, diagonal, q, gradient, column, before):
+    """Move lengths outward to float32 (3.5.6), then on until every constraint holds as computed in float64; returns
+    whether all do.
+
+    `sign`: +1 for upper lengths, -1 for lower. `flat` is x as one row; `diagonal` and the rest are work space.
     """
-    points = x.shape[0]
-    for t in range(points):
-        for s in range(points):
-            x[t, s] = outward32(x[t, s] + sign * BOUND_THINNEST * reach, sign)
     amount = BOUND_THINNEST * reach
+    for i in range(len(flat)):
+        flat[i] = outward32(flat[i] + sign * amount, sign)
+    diagonal[:, :] = BY_RULE
     for _ in range(BOUND_RAISES):
-        raised[:, :] = False
-        holds = True
-        for ct in range(points - 1):
-            for cs in range(points - 1):
-                if not cell_holds(p, r, l, x, ct, cs, facing, step):
-                    holds = False
-                    raised[ct, cs] = raised[ct, cs + 1] = raised[ct + 1, cs] = raised[ct + 1, cs + 1] = True
-        if holds:
+        constraint_rows(p, r, l, x, facing, step, diagonal, q, gradient, column)
+        for i in range(len(flat)):
+            before[i] = flat[i]
+        if push_back(len(q), q, gradient, column, flat, before, amount):
             return True
-        for t in range(points):
-            for s in range(points):
-                if raised[t, s]:
-                    x[t, s] = outward32(x[t, s] + sign * amount, sign)
+        for i in range(len(flat)):
+            flat[i] = np.float32(flat[i])
         amount *= 2.0
     return False
 
 
-_ROUNDS = "f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8, i8, f8, f8[::1], f8[:,::1], i4[:,::1], "
+_QUAD = "f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8, i8, f8, i1[:,::1], "
+_WORK = "f8[::1], f8[:,::1], i4[:,::1], f8[::1], f8[::1], i8[::1], f8[::1]"
 
 
-@exact_kernel(inner=_ROUNDS + "f8[::1], f8[::1], i8[::1], f8[::1]")
-def successive_rounds(p, r, l, exact, x, flat, facing, step, reach, q, a, column, bound, multiplier, active, before):
+@exact_kernel(inner=_QUAD + _WORK)
+def successive_rounds(p, r, l, exact, x, flat, facing, step, reach, diagonal, q, a, column, bound, multiplier, active, before):
     """Improve the lengths x round by round; returns (rounds, whether the last one changed nothing).
 
-    `flat` is x as one row, the others are work space.
+    `flat` is x as one row; `diagonal` those of the first round, by the facing rule afterwards. The others are work space.
     """
     rows = len(q)
     for row in range(rows):
         multiplier[row] = 0.0
     for done in range(BOUND_ROUNDS):
-        constraint_rows(p, r, l, x, facing, step, q, a, column)
+        constraint_rows(p, r, l, x, facing, step, diagonal, q, a, column)
         linearise(rows, q, a, column, flat, bound)
         for i in range(len(flat)):
             before[i] = flat[i]
@@ -192,7 +195,48 @@ def successive_rounds(p, r, l, exact, x, flat, facing, step, reach, q, a, column
             moved = max(moved, abs(flat[i] - before[i]))
         if moved < BOUND_SETTLED * reach:
             return done + 1, True
+        # By the rule; where rounds go to and fro between two diagonals, both are about as good: keep what there is.
+        if done + 1 < BOUND_FREEZE:
+            diagonal[:, :] = BY_RULE
+        elif done + 1 == BOUND_FREEZE:
+            for ct in range(diagonal.shape[0]):
+                for cs in range(diagonal.shape[1]):
+                    along = splits_along_00_11(p, r, x, ct, cs, step, facing)
+                    diagonal[ct, cs] = ALONG_00_11 if along else ALONG_10_01
     return BOUND_ROUNDS, False
+
+
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8[::1], f8, i8, f8, i1[:,::1], " + _WORK)
+def diagonals_apart(p, r, l, exact, apart, facing, step, reach, diagonal, q, a, column, bound, multiplier, active, cost):
+    """Each cell's better diagonal if it had its corners for itself: a start near the best of all combinations.
+
+    Linearised at the exact lengths. `apart` (4 a cell) and the others are work space.
+    """
+    rows, cells = len(q), diagonal.shape[0]
+    nodes = rows // (cells * cells)
+    for choice in (ALONG_00_11, ALONG_10_01):
+        diagonal[:, :] = choice
+        constraint_rows(p, r, l, exact, facing, step, diagonal, q, a, column)
+        for cell in range(cells * cells):
+            ct, cs = cell // cells, cell % cells
+            first = ct * (cells + 1) + cs
+            for k in range(4):
+                apart[4 * cell + k] = exact[ct + (k >> 1), cs + (k & 1)]
+            for row in range(cell * nodes, (cell + 1) * nodes):
+                multiplier[row] = 0.0
+                for i in range(3):
+                    corner = column[row, i] - first
+                    column[row, i] = 4 * cell + (corner if corner < 2 else corner - cells + 1)
+        linearise(rows, q, a, column, apart, bound)
+        hildreth(rows, a, column, bound, multiplier, apart, active, BOUND_CHANGE * reach)
+        for cell in range(cells * cells):
+            total = 0.0
+            for k in range(4):
+                total += (apart[4 * cell + k] - exact[cell // cells + (k >> 1), cell % cells + (k & 1)]) ** 2
+            if choice == ALONG_00_11:
+                cost[cell] = total
+            else:
+                diagonal[cell // cells, cell % cells] = ALONG_00_11 if cost[cell] < total else ALONG_10_01
 
 
 @exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, f4[:,:,::1], f4[:,:,::1], u1[:,::1], i8[:,::1]")
@@ -203,8 +247,8 @@ def solve_rows(start, stop, p_in, r_in, l_in, step, upper_out, lower_out, status
     q, bound, multiplier = np.empty(rows), np.empty(rows), np.empty(rows)
     a, column, active = np.empty((rows, 3)), np.empty((rows, 3), np.int32), np.empty(rows, np.int64)
     exact, x, before = np.empty((points, points)), np.empty((points, points)), np.empty(points * points)
-    exact_flat, x_flat = exact.reshape(-1), x.reshape(-1)
-    raised = np.empty((points, points), np.bool_)
+    exact_flat, x_flat, apart = exact.reshape(-1), x.reshape(-1), np.empty(4 * (points - 1) * (points - 1))
+    diagonal = np.empty((points - 1, points - 1), np.int8)
     for quad in range(start, stop):
         p, r, l = p_in[quad], r_in[quad], l_in[quad]
         facing, reach = quad_facing(p, r), quad_reach(p, r, l, step)
@@ -216,22 +260,50 @@ def solve_rows(start, stop, p_in, r_in, l_in, step, upper_out, lower_out, status
             sign = 1.0 - 2.0 * side
             out = upper_out[quad] if side == 0 else lower_out[quad]
             least, status_out[quad, side], rounds_out[quad, side] = np.inf, INFEASIBLE, 0
-            # With skewed directions there is more than one local optimum: start from the exact lengths and from outside of all,
+            # Diagonals, and skewed directions, make more than one local optimum. Start from the exact lengths with the
+            # diagonals that each cell likes best, from outside of all, if these disagree with the diagonals of the rule,
             # and from further outside while none was found.
-            for attempt in range(4):
-                if attempt > 1 and least < np.inf:
+            first = second = np.inf
+            for attempt in range(5):
+                if (attempt == 2 and abs(first - second) < BOUND_AGREE * first) or (attempt > 2 and least < np.inf):
                     break
-                x[:, :] = exact + sign * span * (attempt * attempt)
+                diagonal[:, :] = BY_RULE
+                if attempt == 0:
+                    diagonals_apart(
+                        p,
+                        r,
+                        l,
+                        exact,
+                        apart,
+                        facing * sign,
+                        step,
+                        reach,
+                        diagonal,
+                        q,
+                        a,
+                        column,
+                        bound,
+                        multiplier,
+                        active,
+                        before,
+                    )
+                offset = 1.0 if attempt == 1 else (2.0 if attempt == 3 else (0.5 if attempt == 4 else 0.0))
+                x[:, :] = exact + sign * span * offset
                 done, settled = successive_rounds(
-                    p, r, l, exact_flat, x, x_flat, facing * sign, step, reach, q, a, column, bound, multiplier, active, before
-                )
+                    p, r, l, exact_flat, x, x_flat, facing * sign, step, reach, diagonal,
+                    q, a, column, bound, multiplier, active, before,
+                )  # fmt: skip
                 rounds_out[quad, side] += done
-                feasible = raise_until_feasible(p, r, l, x, raised, facing * sign, sign, step, reach)
+                feasible = make_feasible(p, r, l, x, x_flat, facing * sign, sign, step, reach, diagonal, q, a, column, before)
                 objective = np.sum((x - exact) ** 2)
-                if (feasible and objective < least) or (attempt == 0):
+                if (feasible and objective < least) or attempt == 0:
                     out[:, :] = x
                     status_out[quad, side] = (CONVERGED if settled else UNCONVERGED) if feasible else INFEASIBLE
                     least = objective if feasible else np.inf
+                if attempt == 0:
+                    first = objective
+                elif attempt == 1:
+                    second = objective
 
 
 @dataclass(frozen=True)

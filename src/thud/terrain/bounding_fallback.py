@@ -2,9 +2,9 @@
 
 A cliff within one cell, or a sheet that bends over, tilts the bounding triangles so far that lengths at the corners become
 huge, or no lengths meet the planes. Each bounding point of such a cell takes the highest (lowest) length of all nodes of the
-cells around it instead. The volume then holds p + r l for every l in the cell's own range at each corner, and with it every sample
-whose base position and direction are a combination of the corners' with weights from 0 to 1, whatever the skew. What cells
-neighbour it share its points and are looked at again. A cell stays EXTREME only where this holds no sample set either.
+cells around it instead. The volume then holds p + r l for every l in the cell's own range at each corner, and with it every
+sample whose base position and direction are a combination of the corners' with weights from 0 to 1, whatever the skew. Cells
+that share points with it are looked at again. A cell stays EXTREME only where this does not hold its samples either.
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ from thud.terrain.bounding_triangles import patch_facing, patch_volume
 
 Array = npt.NDArray[np.float64]
 
+#: Which diagonal splits the upper pair of a cell.
+BY_RULE, ALONG_00_11, ALONG_10_01 = -1, 0, 1
+
 
 @exact_device
 def triangle_corner(along, facing, triangle, i):
@@ -103,17 +106,20 @@ def quad_reach(p, r, l, step):
     return reach if reach > 0.0 else 1.0
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], i4[:,::1]")
-def constraint_rows(p, r, l, x, facing, step, q_out, gradient_out, column_out):
-    """All constraints of a quad at lengths x: Q_j (3.21), its gradient (3.22) and the rows of x it belongs to.
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8, i8, i1[:,::1], f8[::1], f8[:,::1], i4[:,::1]")
+def constraint_rows(p, r, l, x, facing, step, diagonal, q_out, gradient_out, column_out):
+    """All constraints of a quad at lengths x: Q_j (3.21), its gradient (3.22) and the variables it belongs to.
 
-    Rows run over cells (t, then s), the two triangles, and the nodes of the cell (t, then s).
+    Rows run over cells (t, then s), the two triangles, and the nodes of the cell (t, then s). `diagonal` of a cell: BY_RULE, or
+    ALONG_00_11 or ALONG_10_01 whatever the rule says.
     """
     cells = x.shape[0] - 1
     row = 0
     for ct in range(cells):
         for cs in range(cells):
-            along = splits_along_00_11(p, r, x, ct, cs, step, facing)
+            along = diagonal[ct, cs] == ALONG_00_11
+            if diagonal[ct, cs] == BY_RULE:
+                along = splits_along_00_11(p, r, x, ct, cs, step, facing)
             for triangle in range(2):
                 k0 = triangle_corner(along, facing, triangle, 0)
                 k1 = triangle_corner(along, facing, triangle, 1)
@@ -152,8 +158,9 @@ def constraint_rows(p, r, l, x, facing, step, q_out, gradient_out, column_out):
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], i4[:,::1]")
 def _constraints(p, r, l, x, facing, step, q_out, gradient_out, column_out):
-    """`constraint_rows` for callers in Python."""
-    constraint_rows(p, r, l, x, facing, step, q_out, gradient_out, column_out)
+    """`constraint_rows` by the facing rule, for callers in Python."""
+    diagonal = np.full((x.shape[0] - 1, x.shape[1] - 1), BY_RULE, np.int8)
+    constraint_rows(p, r, l, x, facing, step, diagonal, q_out, gradient_out, column_out)
 
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1]")
