@@ -241,10 +241,14 @@ def test_points_on_the_fold_are_found() -> None:
             q = positions + root * directions
             if abs(root) > 20 or np.linalg.norm(np.cross(q[1] - q[0], q[2] - q[0])) < 0.05:
                 continue
-            point = forward_project(u, v, root, positions, directions)
-            found = backward_project(point, positions, directions)
-            assert found.status[0] in (S.INSIDE, S.AMBIGUOUS)
-            assert residual(found, positions, directions, point)[0] < 1e-9
+            # On it, and near it, where two roots lie close together: a search must not stop at the extremum between them.
+            for beside in (0.0, 1e-6, -1e-5, 1e-4, -1e-3, 1e-2):
+                point = forward_project(u, v, root + beside, positions, directions)
+                found = backward_project(point, positions, directions)
+                assert found.status[0] in (S.INSIDE, S.AMBIGUOUS)
+                assert residual(found, positions, directions, point)[0] < (1e-12 if abs(beside) > 1e-6 else 1e-9)
+                if abs(beside) > 1e-5 and found.status[0] == S.INSIDE:
+                    np.testing.assert_allclose([found.u[0], found.v[0]], [u, v], atol=1e-6)
             count += 1
     assert count > 100
 

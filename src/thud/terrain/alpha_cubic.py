@@ -67,11 +67,11 @@ def bracketed_root(c0, c1, c2, c3, a, b, fa, fb, near):
             a = x
         else:
             b = x
-        # Newton's step with the curvature, f f' / (f'^2 - f f'' / 2).
-        df = slope(c1, c2, c3, x)
-        y = x - fx * df / (df * df - fx * (3.0 * c3 * x + c2))
-        # A step out of the bracket, or one that gains less than halving would, is replaced by halving it.
-        if not (a <= y <= b) or abs(y - x) > 0.5 * before:
+        # Newton's step with the curvature, f f' / (f'^2 - f f'' / 2). It is small near a root, but also where the slope
+        # vanishes: there, out of the bracket, or where it gains less than halving would, the bracket is halved instead.
+        df, bend = slope(c1, c2, c3, x), fx * (3.0 * c3 * x + c2)
+        y = x - fx * df / (df * df - bend)
+        if not (a <= y <= b) or 2.0 * abs(bend) > df * df or abs(y - x) > 0.5 * before:
             y = 0.5 * (a + b)
         before = abs(y - x)
         x = y
