@@ -9,28 +9,41 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "BoundingMaps": "thud.terrain.bounding_maps",
     "DisplacedSurface": "thud.terrain.surface",
+    "GridField": "thud.terrain.fields",
+    "MadeSurface": "thud.terrain.make",
     "Samples": "thud.terrain.surface",
     "backward_project": "thud.terrain.backward",
     "bounding_maps": "thud.terrain.bounding_maps",
     "bounding_triangles": "thud.terrain.bounding_triangles",
     "forward_project": "thud.terrain.forward",
+    "from_field": "thud.terrain.make",
+    "from_heights": "thud.terrain.heights",
+    "from_mesh": "thud.terrain.make",
 }
 
 __all__ = [
     "BoundingMaps",
     "DisplacedSurface",
+    "GridField",
+    "MadeSurface",
     "Samples",
     "backward_project",
     "bounding_maps",
     "bounding_triangles",
     "forward_project",
+    "from_field",
+    "from_heights",
+    "from_mesh",
 ]
 
 if TYPE_CHECKING:
     from thud.terrain.backward import backward_project
     from thud.terrain.bounding_maps import BoundingMaps, bounding_maps
     from thud.terrain.bounding_triangles import bounding_triangles
+    from thud.terrain.fields import GridField
     from thud.terrain.forward import forward_project
+    from thud.terrain.heights import from_heights
+    from thud.terrain.make import MadeSurface, from_field, from_mesh
     from thud.terrain.surface import DisplacedSurface, Samples
 
 
