@@ -63,7 +63,7 @@ def cave_field(seed: int = 0) -> Field:
         bend = 30.0 + 4.0 * np.sin(0.12 * (x - 30.0)) + turn * 4.0
         tube = np.hypot((y - bend) * 0.93, (z - 3.5 - 0.5 * np.sin(0.2 * x)) * 1.1) - 4.8 - 0.25 * np.sin(0.55 * x)
         ends = np.abs(x - 30.0) - 34.0
-        return smooth_difference(ground, np.maximum(tube, ends), 1.2)
+        return smooth_difference(ground, np.maximum(tube, ends), 2.5)
 
     return field
 
@@ -84,7 +84,7 @@ def road_field(roughness: float = 0.0, seed: int = 0) -> Field:
     waves, phases = rng.normal(size=(6, 2)) * 1.3, rng.uniform(0.0, 2.0 * np.pi, 6)
 
     def field(points: Floats) -> Floats:
-        x, y, z = points.T
+        _, y, z = points.T
         shoulder = 0.5 * (1.0 + np.tanh((np.abs(y - 24.0) - 12.0) / 3.0)) * 1.5
         bumps = roughness * np.sin(points[:, :2] @ waves.T + phases).mean(axis=1)
         return 0.9 * (z - shoulder - bumps)

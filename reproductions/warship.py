@@ -26,7 +26,9 @@ def box(center: tuple[float, float, float], size: tuple[float, float, float], ta
     return prism(low, high)
 
 
-def rod(start: tuple[float, float, float], end: tuple[float, float, float], radius: float, sides: int, tip: float = 1.0):
+def rod(
+    start: tuple[float, float, float], end: tuple[float, float, float], radius: float, sides: int, tip: float = 1.0
+) -> thud.ConvexHull:
     """A cylinder of `sides` sides from start to end; `tip`: radius at the end, of the one at the start."""
     a, b = np.array(start), np.array(end)
     axis = (b - a) / np.linalg.norm(b - a)
@@ -41,7 +43,8 @@ def rod(start: tuple[float, float, float], end: tuple[float, float, float], radi
 def _breadth(x: float) -> float:
     """Half the beam at deck height."""
     part = (x + LENGTH / 2) / LENGTH
-    bow = np.clip((1.0 - part) / 0.38, 0.0, 1.0)
+    # The stem, three metres short of the bow that leans over it.
+    bow = np.clip((LENGTH / 2 - 3.0 - x) / (0.36 * LENGTH), 0.0, 1.0)
     stern = np.clip(0.72 + part / 0.3 * 0.28, 0.0, 1.0)
     return BEAM / 2 * float(np.sin(0.5 * np.pi * bow) ** 0.8 * stern)
 
@@ -52,7 +55,7 @@ def _sheer(x: float) -> float:
 
 
 def _station(x: float, lean: float = 0.0) -> Floats:
-    """Cross section of the hull at x, seven points from keel to deck, both sides; `lean`: how far the deck is ahead of the keel."""
+    """Cross section of the hull at x, four points a side from keel to deck; `lean`: how far the deck is ahead of the keel."""
     half = max(_breadth(x), 0.12)
     keel = DRAUGHT * float(np.clip((x + LENGTH / 2) / 8.0, 0.35, 1.0))
     rows = ((0.12, -keel), (0.62, -0.8 * keel), (0.86, -0.3 * keel), (1.0, _sheer(x)))
@@ -105,7 +108,7 @@ def _superstructure(deck: float) -> list[thud.ConvexHull]:
         parts.append(rod((x - 0.1, -2.4, z + 0.55 * tall), (x - 0.1, 2.4, z + 0.55 * tall), 0.08, 6))
         parts.append(rod((x - 0.15, -1.4, z + 0.8 * tall), (x - 0.15, 1.4, z + 0.8 * tall), 0.06, 6))
         parts.append(rod((x, 0.0, z + 0.35 * tall), (x, 0.0, z + 0.35 * tall + 0.7), 0.55, 8))
-        parts.append(box((x + 0.35, 0.0, z + 0.62 * tall), (0.25, 2.2, 0.9)))
+        parts.append(box((x + 0.2, 0.0, z + 0.62 * tall), (0.25, 2.2, 0.9)))
     return parts
 
 
@@ -127,8 +130,8 @@ def _small(deck: float) -> list[thud.ConvexHull]:
             parts.append(box((x, y, deck + 0.9), (1.0, 0.9, 0.7), 0.2))
             for gun in (-0.2, 0.2):
                 parts.append(rod((x + 0.3, y + gun, deck + 1.3), (x + 1.9, y + gun, deck + 1.9), 0.07, 8))
-    for x in (5.2, 0.2):
-        parts.append(rod((x, 0.0, deck + 6.4), (x, 0.0, deck + 7.3), 0.7, 12, 0.8))
+    for x, z in ((5.0, deck + 4.5), (0.4, deck + 6.4)):
+        parts.append(rod((x, 0.0, z), (x, 0.0, z + 0.9), 0.7, 12, 0.8))
     for x in np.linspace(-26.0, 23.0, 10):
         for side in (-1.0, 1.0):
             y, z = side * (_breadth(x) - 0.35), _sheer(x)

@@ -6,8 +6,8 @@ sum w_i P_i + h n / (n . m) with n = sum w_i N_i. Read with the weights w on the
 
     e(w) = h [ n / (n . m) - sum w_i N_i / a_i ],
 
-which is zero if all a_i are equal, or if all N_i are parallel. So directions of equal heights above each primitive's plane, rather
-than of equal lengths, are what the method needs; neighbours want different ones, hence one problem over the whole mesh.
+which is zero if all a_i are equal, or if all N_i are parallel. So directions of equal heights above each primitive's plane,
+rather than of equal lengths, are what the method needs; neighbours want different ones, hence one problem over the whole mesh.
 """
 
 from __future__ import annotations
@@ -180,4 +180,4 @@ def _weights(surface: DisplacedSurface, triangles: Ints, quads: Ints, m: int) ->
     u = ((s - s0) * (t2 - t0) - (s2 - s0) * (t - t0)) / whole
     v = ((s1 - s0) * (t - t0) - (s - s0) * (t1 - t0)) / whole
     weights = np.stack([1.0 - u - v, u, v], axis=2)
-    return weights, (weights >= -1e-12).all(axis=2)
+    return weights, np.asarray((weights >= -1e-12).all(axis=2))

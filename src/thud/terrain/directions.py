@@ -159,7 +159,9 @@ def split(position: Floats, direction: Floats, quads: Ints, off: Floats) -> Ints
             low = np.minimum(low, np.einsum("ijk,ik->ij", direction[rows], normal).min(axis=1))
         worst.append(low)
     both = np.minimum(*worst) > 0.5
-    second = np.where(both, off[:, 1] < off[:, 0], worst[1] > worst[0])
+    # On flat ground roundoff must not choose.
+    least = 1e-6 * np.linalg.norm(position[quads[:, 2]] - position[quads[:, 0]], axis=1)
+    second = np.where(both, off[:, 1] < off[:, 0] - least, worst[1] > worst[0] + 1e-6)
     chosen = _SPLITS[second.astype(int)]
     return np.take_along_axis(quads[:, None, :], chosen, axis=2).reshape(-1, 3)
 

@@ -25,7 +25,7 @@ _TETRAHEDRON = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], 
 
 @dataclass(frozen=True, eq=False)
 class GridField:
-    """A field given at the nodes of a grid, trilinear between them; beyond the grid it stays as on its border.
+    """A field given at the nodes of a grid, trilinear between them, and for one cell beyond them.
 
     Parameters
     ----------
@@ -59,15 +59,23 @@ class GridField:
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner of the grid."""
-        size = (np.array(np.shape(self.values)) - 1) * self.spacing
-        return np.array(self.origin), self.origin + size
+        size = (np.array(np.shape(self.values)) - 1) * np.asarray(self.spacing, dtype=np.float64)
+        origin = np.array(self.origin, dtype=np.float64)
+        return origin, origin + size
 
     def __call__(self, points: Floats) -> Floats:
         """(N, 3) -> (N,)"""
-        from scipy.ndimage import map_coordinates
-
-        where = (points - self.origin) / self.spacing
-        return map_coordinates(self.values, where.T, output=np.float64, order=1, mode="nearest", prefilter=False)
+        values: npt.NDArray[np.floating] = self.values  # type: ignore[assignment]
+        where = (points - np.asarray(self.origin)) / np.asarray(self.spacing)
+        corner = np.clip(np.floor(where), 0, np.array(values.shape) - 2).astype(np.int64)
+        # The border's cells go on for one more.
+        x, y, z = np.clip(where - corner, -1.0, 2.0).T
+        i, j, k = corner.T
+        out = np.zeros(len(points))
+        for a, b, c in np.ndindex(2, 2, 2):
+            weight = (x if a else 1.0 - x) * (y if b else 1.0 - y) * (z if c else 1.0 - z)
+            out += weight * values[i + a, j + b, k + c]
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ def from_heights(
     """A displaced surface over a height map.
 
     Sample [y, x] is the point (x spacing, y spacing, heights[y, x]), to within 2^-24 of its height above the base mesh, which
-    follows the terrain. Quads at the far borders are smaller where the map is no multiple of `samples`. Between samples the surface
-    is bilinear.
+    follows the terrain. Quads at the far borders are smaller where the map is no multiple of `samples`. Between samples the
+    surface is bilinear.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def from_heights(
 
 
 def tiling(width: int, height: int, side: int) -> Ints:
-    """(Q, 3) squares s, t, side that tile a rectangle: of the given side, and at the far borders of its halves, quarters, ..."""
+    """(Q, 3) squares s, t, side that tile a rectangle: of the given side, at the far borders of its halves, quarters, ..."""
     found = []
     level = side
     t, s = np.mgrid[0:height:side, 0:width:side].reshape(2, -1)
@@ -96,8 +96,8 @@ def tiling(width: int, height: int, side: int) -> Ints:
 
 
 def base_heights(heights: Floats, quads: Ints) -> Floats:
-    """(H, W) heights of the base at nodes on the borders of quads, zero elsewhere: the given ones at corners, linear along edges.
-    A corner on the edge of a larger quad lies on that edge."""
+    """(H, W) heights of the base at nodes on the borders of quads, zero elsewhere: the given ones at corners, linear along
+    edges. A corner on the edge of a larger quad lies on that edge."""
     out = np.zeros_like(heights)
     fixed = np.zeros(heights.shape, dtype=bool)
     for side in sorted(np.unique(quads[:, 2]).tolist(), reverse=True):

@@ -48,8 +48,8 @@ def local_edge(axis: int, back_1: int, back_2: int) -> int:
 
 @cache
 def sheets() -> tuple[Ints, npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
-    """(512,) how many sheets, (512, 12) which of them crosses each edge (-1: none), (256, 6) whether a sheet passes twice through a
-    face (low and high along x, y, z).
+    """(512,) how many sheets, (512, 12) which of them crosses each edge (-1: none), (256, 6) whether a sheet passes twice
+    through a face (low and high along x, y, z).
 
     Bit x + 2 y + 4 z of a case: that corner is inside. Cases from 256 on cut off the outside corners of faces that alternate.
     """
@@ -93,8 +93,8 @@ def _root(parent: dict[int, int], e: int) -> int:
 
 
 def _unpinched(cases: npt.NDArray[np.uint8], cells: Ints, strides: Ints) -> Ints:
-    """Cases, some of them with the other cut: where the sheets on both sides of a face pass through it twice, four quads would meet
-    in one edge (Wenger 2013)."""
+    """Cases, some of them with the other cut: where the sheets on both sides of a face pass through it twice, four quads would
+    meet in one edge (Wenger 2013)."""
     twice = sheets()[2]
     out = cases.astype(np.int64)
     for axis in range(3):
@@ -159,8 +159,8 @@ def surface_nets(field: Field, lower: Floats, shape: tuple[int, int, int], cell:
 def _scan(
     field: Field, lower: Floats, nodes: Ints, strides: Ints, cell: float
 ) -> tuple[npt.NDArray[np.uint8], Ints, list[tuple[Ints, npt.NDArray[np.bool_], Floats]]]:
-    """Cases and lowest nodes of cells with a surface, and of each axis the edges that cross it: lowest node, whether from inside
-    to outside, and where in 0 .. 1. Planes of x in blocks: only what is near the surface is kept."""
+    """Cases and lowest nodes of cells with a surface, and of each axis the edges that cross it: lowest node, whether from
+    inside to outside, and where in 0 .. 1. Planes of x in blocks: only what is near the surface is kept."""
     y, z = np.meshgrid(np.arange(nodes[1]), np.arange(nodes[2]), indexing="ij")
     plane = np.stack([np.zeros(y.size), y.reshape(-1), z.reshape(-1)], axis=1) * cell + lower
     step = max(1, FIELD_BLOCK // len(plane))

@@ -15,7 +15,7 @@ def trace(field: Field, position: Floats, direction: Floats, reach: float, cell:
     """(N,) lengths from positions along directions to the surface; NaN where there is none.
 
     From a position outside the line goes back into the ground, from one inside it goes out: the surface found is the first
-    that the direction leaves. Steps of `cell` / TRACE_STEPS bracket it, so that of features thinner than a step some may be passed.
+    that the direction leaves. Steps of `cell` / TRACE_STEPS bracket it, so that features thinner than a step may be missed.
 
     Parameters
     ----------
