@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reproductions.report import Report
-from reproductions.yang import SECTIONS, tables_4_1_to_4_3
+from reproductions.yang import SECTIONS, example_4_3_1, tables_4_1_to_4_3
 
 
 def test_tables_4_1_to_4_3_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +29,12 @@ def test_a_wrong_digit_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     report = Report("yang", "tables", "ci", tmp_path)
     tables_4_1_to_4_3.run("ci", report)
     assert len(report.failed) == 1
+
+
+def test_example_4_3_1_holds(tmp_path: Path) -> None:
+    pytest.importorskip("nlopt")
+    assert example_4_3_1 in SECTIONS
+    report = Report("yang", "example", "ci", tmp_path)
+    example_4_3_1.run("ci", report)
+    assert report.close() == 0
+    assert (tmp_path / "yang_example_4_3_1.png").read_bytes().startswith(b"\x89PNG")

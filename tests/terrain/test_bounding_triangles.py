@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thud.errors import InvalidInputError
-from thud.terrain.bounding_triangles import bounding_triangles
+from thud.terrain.bounding_triangles import patch_triangles
 
 
 def volume(a, b, c, d) -> Fraction:
@@ -26,7 +26,7 @@ def turned(rng: np.random.Generator, points: np.ndarray, up: np.ndarray) -> tupl
 
 
 def check(corners: np.ndarray, up: np.ndarray) -> None:
-    result = bounding_triangles(*corners, up)
+    result = patch_triangles(*corners, up)
     p = exact(corners)
     for u, v in ((0, 0), (1, 0), (0, 1), (1, 1), (0.5, 0.5), (0.25, 0.5), (0.75, 0.125)):
         u, v = Fraction(u), Fraction(v)
@@ -47,11 +47,11 @@ def test_upper_and_lower_triangles_bound_the_patch_whatever_it_faces(seed: int) 
         corners = corners[[0, 2, 1, 3]]
     corners, up = turned(rng, corners, up)
     check(corners, up)
-    above = bounding_triangles(*corners, up)
+    above = patch_triangles(*corners, up)
     normals = np.cross(corners[above.upper[0, :, 1]] - corners[above.upper[0, :, 0]],
                        corners[above.upper[0, :, 2]] - corners[above.upper[0, :, 0]])  # fmt: skip
     assert (normals @ up).sum() > 0  # counter-clockwise seen from above
-    below = bounding_triangles(*corners, -up)
+    below = patch_triangles(*corners, -up)
     assert {frozenset(t) for t in above.upper[0].tolist()} == {frozenset(t) for t in below.lower[0].tolist()}
 
 
@@ -65,12 +65,12 @@ def test_patches_in_one_plane_or_folded_are_bounded_too() -> None:
 
 def test_case_of_the_paper() -> None:
     # 3.4.2 names its corners (v, u): p01 lies along x. Facing up, 00-11 is the edge of the upper pair.
-    result = bounding_triangles([0, 0, 1], [1, 0, 1], [0, 1, 0.5], [1, 1, 4], [0, 0, 1])
+    result = patch_triangles([0, 0, 1], [1, 0, 1], [0, 1, 0.5], [1, 1, 4], [0, 0, 1])
     assert {frozenset(t) for t in result.upper[0].tolist()} == {frozenset({0, 1, 3}), frozenset({0, 3, 2})}
-    result = bounding_triangles([0, 0, 1], [1, 0, 1], [0, 1, 0.5], [1, 1, 4], [0, 0, -1])
+    result = patch_triangles([0, 0, 1], [1, 0, 1], [0, 1, 0.5], [1, 1, 4], [0, 0, -1])
     assert {frozenset(t) for t in result.upper[0].tolist()} == {frozenset({0, 1, 2}), frozenset({1, 3, 2})}
 
 
 def test_a_direction_of_zero_is_named() -> None:
     with pytest.raises(InvalidInputError, match="up: row 1 is zero"):
-        bounding_triangles([0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [[0, 0, 1], [0, 0, 0]])
+        patch_triangles([0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [[0, 0, 1], [0, 0, 0]])

@@ -13,12 +13,11 @@ _NAMES = {
     "MadeSurface": "thud.terrain.make",
     "Samples": "thud.terrain.surface",
     "backward_project": "thud.terrain.backward",
-    "bounding_maps": "thud.terrain.bounding_maps",
-    "bounding_triangles": "thud.terrain.bounding_triangles",
     "forward_project": "thud.terrain.forward",
     "from_field": "thud.terrain.make",
     "from_heights": "thud.terrain.heights",
     "from_mesh": "thud.terrain.make",
+    "patch_triangles": "thud.terrain.bounding_triangles",
 }
 
 __all__ = [
@@ -28,18 +27,17 @@ __all__ = [
     "MadeSurface",
     "Samples",
     "backward_project",
-    "bounding_maps",
-    "bounding_triangles",
     "forward_project",
     "from_field",
     "from_heights",
     "from_mesh",
+    "patch_triangles",
 ]
 
 if TYPE_CHECKING:
     from thud.terrain.backward import backward_project
-    from thud.terrain.bounding_maps import BoundingMaps, bounding_maps
-    from thud.terrain.bounding_triangles import bounding_triangles
+    from thud.terrain.bounding_maps import BoundingMaps
+    from thud.terrain.bounding_triangles import patch_triangles
     from thud.terrain.fields import GridField
     from thud.terrain.forward import forward_project
     from thud.terrain.heights import from_heights

@@ -41,6 +41,9 @@ from thud.terrain.bounding_problem import (
 #: Status of a quad's upper or lower lengths.
 CONVERGED, UNCONVERGED, INFEASIBLE = 0, 1, 2
 
+#: Most searches for the lengths of a quad (see `_start_offset`).
+ATTEMPTS = 5
+
 #: Sweeps over the rows that bind before all rows are looked at again.
 _SWEEPS_BETWEEN = 16
 
@@ -95,6 +98,16 @@ def hildreth(rows, a, column, bound, multiplier, x, active, change):
             if moved < change:
                 break
     return False
+
+
+@exact_kernel
+def quad_span(l):
+    """The range of the lengths of a quad."""
+    lowest, highest = np.inf, -np.inf
+    for t in range(l.shape[0]):
+        for s in range(l.shape[1]):
+            lowest, highest = min(lowest, l[t, s]), max(highest, l[t, s])
+    return highest - lowest
 
 
 @exact_kernel(inner="i8, f8[::1], f8[:,::1], i4[:,::1], f8[::1], f8[::1]")
@@ -239,6 +252,23 @@ def diagonals_apart(p, r, l, exact, apart, facing, step, reach, diagonal, q, a, 
                 diagonal[cell // cells, cell % cells] = ALONG_00_11 if cost[cell] < total else ALONG_10_01
 
 
+@exact_device
+def _start_offset(attempt):
+    """How far outside of the exact lengths a search starts, in ranges of lengths.
+
+    Diagonals, and skewed directions, make more than one local optimum. The first search starts from the exact lengths with the
+    diagonals that each cell likes best, the second outside of all, the third from the exact lengths with the diagonals of the
+    rule, the others from elsewhere while none was found.
+    """
+    if attempt == 1:
+        return 1.0
+    if attempt == 3:
+        return 2.0
+    if attempt == 4:
+        return 0.5
+    return 0.0
+
+
 @exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, f4[:,:,::1], f4[:,:,::1], u1[:,::1], i8[:,::1]")
 def solve_rows(start, stop, p_in, r_in, l_in, step, upper_out, lower_out, status_out, rounds_out):
     """Bounding lengths of quads [start, stop) of one size at one level."""
@@ -255,55 +285,44 @@ def solve_rows(start, stop, p_in, r_in, l_in, step, upper_out, lower_out, status
         for t in range(points):
             for s in range(points):
                 exact[t, s] = l[t * step, s * step]
-        span = np.max(l) - np.min(l)
+        span = quad_span(l)
         for side in range(2):
             sign = 1.0 - 2.0 * side
-            out = upper_out[quad] if side == 0 else lower_out[quad]
-            least, status_out[quad, side], rounds_out[quad, side] = np.inf, INFEASIBLE, 0
-            # Diagonals, and skewed directions, make more than one local optimum. Start from the exact lengths with the
-            # diagonals that each cell likes best, from outside of all, if these disagree with the diagonals of the rule,
-            # and from further outside while none was found.
-            first = second = np.inf
-            for attempt in range(5):
-                if (attempt == 2 and abs(first - second) < BOUND_AGREE * first) or (attempt > 2 and least < np.inf):
+            up = facing * sign
+            least, first, second = np.inf, np.inf, np.inf
+            status_out[quad, side] = INFEASIBLE
+            rounds_out[quad, side] = 0
+            for attempt in range(ATTEMPTS):
+                # Two that agree are enough, and any once three were made.
+                agree = abs(first - second) < BOUND_AGREE * first
+                if least < np.inf and (attempt > 2 or (attempt == 2 and agree)):
                     break
                 diagonal[:, :] = BY_RULE
                 if attempt == 0:
                     diagonals_apart(
-                        p,
-                        r,
-                        l,
-                        exact,
-                        apart,
-                        facing * sign,
-                        step,
-                        reach,
-                        diagonal,
-                        q,
-                        a,
-                        column,
-                        bound,
-                        multiplier,
-                        active,
-                        before,
+                        p, r, l, exact, apart, up, step, reach, diagonal, q, a, column, bound, multiplier, active, before
                     )
-                offset = 1.0 if attempt == 1 else (2.0 if attempt == 3 else (0.5 if attempt == 4 else 0.0))
-                x[:, :] = exact + sign * span * offset
+                offset = sign * span * _start_offset(attempt)
+                for i in range(len(x_flat)):
+                    x_flat[i] = exact_flat[i] + offset
                 done, settled = successive_rounds(
-                    p, r, l, exact_flat, x, x_flat, facing * sign, step, reach, diagonal,
-                    q, a, column, bound, multiplier, active, before,
-                )  # fmt: skip
+                    p, r, l, exact_flat, x, x_flat, up, step, reach, diagonal, q, a, column, bound, multiplier, active, before
+                )
                 rounds_out[quad, side] += done
-                feasible = make_feasible(p, r, l, x, x_flat, facing * sign, sign, step, reach, diagonal, q, a, column, before)
-                objective = np.sum((x - exact) ** 2)
+                feasible = make_feasible(p, r, l, x, x_flat, up, sign, step, reach, diagonal, q, a, column, before)
+                objective = 0.0
+                for i in range(len(x_flat)):
+                    objective += (x_flat[i] - exact_flat[i]) ** 2
                 if (feasible and objective < least) or attempt == 0:
-                    out[:, :] = x
-                    status_out[quad, side] = (CONVERGED if settled else UNCONVERGED) if feasible else INFEASIBLE
+                    for t in range(points):
+                        for s in range(points):
+                            if side == 0:
+                                upper_out[quad, t, s] = x[t, s]
+                            else:
+                                lower_out[quad, t, s] = x[t, s]
+                    status_out[quad, side] = INFEASIBLE if not feasible else (CONVERGED if settled else UNCONVERGED)
                     least = objective if feasible else np.inf
-                if attempt == 0:
-                    first = objective
-                elif attempt == 1:
-                    second = objective
+                first, second = (objective, second) if attempt == 0 else (first, objective)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class BoundingTriangles:
     """(N, 2, 3) likewise."""
 
 
-def bounding_triangles(
+def patch_triangles(
     p00: npt.ArrayLike,
     p10: npt.ArrayLike,
     p01: npt.ArrayLike,
