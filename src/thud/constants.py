@@ -454,3 +454,28 @@ TRACE_TOLERANCE = 1e-8
 #: are turned; where even the least cannot be had, the base mesh is smoothed. Lengths grow as 1 / cosine.
 FACING_GOAL = 0.3
 FACING_LEAST = 0.05
+
+#: Where a line meets a bilinear patch: Newton's method ends when a step moves by less than this in (a, b) of the patch,
+#: whose sides are 1, and gives up after so many steps. It starts within the patch or beside it and squares its error each
+#: step.
+PATCH_NEWTON = 1e-12
+PATCH_STEPS = 16
+
+#: A patch is cut into 2 x 2 this often (a count) to tell whether something touches it: its pieces leave their bounding
+#: tetrahedra by at most 1/64 of what the patch does. A piece that leaves it by less than PATCH_FLAT of the patch's size
+#: is not cut.
+PATCH_CUTS = 3
+PATCH_FLAT = 1e-5
+
+#: A ray meets a bilinear patch up to this far beyond its borders, in (u, v) of the patch, whose sides are 1: no ray slips
+#: between two.
+PATCH_RAY_EDGE = 1e-9
+
+#: Objects of up to so many vertices (a count) are tested against a displaced surface the plain way: below it the bounding
+#: volumes cost more than the backward projections they save. By `python -m benchmarks displaced`.
+PLAIN_VERTICES = 16
+
+#: A shape that turns has touched a displaced surface when they are nearer than this part of their sizes; conservative
+#: advancement gives up after so many steps (a count): along a surface it gains little a step.
+SURFACE_CAST_GAP = 1e-7
+SURFACE_CAST_STEPS = 512

@@ -23,6 +23,7 @@ from thud.shapes.packed import Packed, as_packed
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.triangle_mesh import TriangleMesh
+from thud.terrain.surface import DisplacedSurface
 
 _PAIR = np.array([[0, 1]], dtype=np.int64)
 
@@ -48,9 +49,21 @@ def _mesh_arguments(pose_a: PoseLike, pose_b: PoseLike) -> tuple[npt.NDArray[np.
     return rows_a, rows_b, pair_count(rows_a, rows_b)
 
 
+def _surface_first(a: Shape, b: Shape) -> bool | None:
+    """Whether the displaced surface of a pair is A; None if there is none. Two have no common query."""
+    for name, shape in (("a", a), ("b", b)):
+        if not isinstance(shape, Shape):
+            raise InvalidInputError(f"{name}: expected a thud shape, got a {type(shape).__name__}")
+    if isinstance(a, DisplacedSurface):
+        if isinstance(b, DisplacedSurface):
+            raise UnsupportedQueryError("a, b: two DisplacedSurfaces; give one of them as its to_mesh()")
+        return True
+    return False if isinstance(b, DisplacedSurface) else None
+
+
 def _refuse_method(method: str, query: str) -> None:
     if method != "gjk":
-        raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not TriangleMesh")
+        raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not for meshes and surfaces")
 
 
 def intersects(
@@ -79,6 +92,14 @@ def intersects(
     -------
     (N,) bool
     """
+    first = _surface_first(a, b)
+    if first is not None:
+        from thud.terrain import surface_queries
+
+        _refuse_method(method, "intersects")
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
+        return surface_queries.intersects(*pair, count, threads, cache)  # type: ignore[arg-type]
     if _is_mesh_pair(a, b):
         _refuse_method(method, "intersects")
         rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
@@ -115,6 +136,15 @@ def distance(
     cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
     threads : how many to use; default all cores
     """
+    first = _surface_first(a, b)
+    if first is not None:
+        from thud.terrain import surface_queries
+
+        _refuse_method(method, "distance")
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
+        apart = surface_queries.distance(*pair, count, signed=signed, reach=as_reach(max_distance), threads=threads)  # type: ignore[arg-type]
+        return apart if first else replace(apart, point_a=apart.point_b, point_b=apart.point_a, normal=-apart.normal)
     if _is_mesh_pair(a, b):
         _refuse_method(method, "distance")
         rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
@@ -207,6 +237,15 @@ def contacts(
     threads : how many to use; default all cores
     """
     margin = as_positive(margin, "margin", zero=True)
+    first = _surface_first(a, b)
+    if first is not None:
+        from thud.terrain import surface_queries
+
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        dispatch.check_max_points(max_points)
+        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
+        found = surface_queries.contacts(*pair, count, margin=margin, max_points=max_points, threads=threads)  # type: ignore[arg-type]
+        return found if first else replace(found, normal=-found.normal)
     if _is_mesh_pair(a, b):
         from thud.continuous import mesh_contacts
 
@@ -249,6 +288,15 @@ def cast(
 
     move_a = convex_dispatch.as_motion(motion_a, "motion_a")
     move_b = convex_dispatch.as_motion(motion_b, "motion_b")
+    first = _surface_first(a, b)
+    if first is not None:
+        from thud.terrain import surface_queries
+
+        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
+        pair = (a, b, rows_a, rows_b, move_a, move_b) if first else (b, a, rows_b, rows_a, move_b, move_a)
+        found = surface_queries.cast(*pair, count, threads)  # type: ignore[arg-type]
+        return found if first else replace(found, normal=-found.normal)
     if _is_mesh_pair(a, b):
         from thud.continuous import mesh_dispatch as mesh_casts
 
@@ -307,6 +355,12 @@ def raycast(
     any_hit : the hit may be any, not the first: faster for compounds
     threads : how many to use; default all cores
     """
+    if isinstance(shape, DisplacedSurface):
+        from thud.terrain import surface_queries
+
+        start, along, rows, count = _ray_arguments(origins, directions, pose)
+        reach = as_reach(max_distance)
+        return surface_queries.raycast(shape, start, unit(along), rows, count, reach, any_hit, threads)
     if isinstance(shape, TriangleMesh):
         from thud.narrowphase.mesh_raycast import raycast_mesh
 
@@ -406,6 +460,11 @@ def contains(
     method : "ray", "winding", "grid" or "parts"
     threads : how many to use; default all cores
     """
+    if isinstance(shape, DisplacedSurface) and method is None:
+        from thud.terrain import surface_queries
+
+        where, rows = as_points(points, "points"), as_poses(pose, "pose")
+        return surface_queries.contains(shape, where, rows, broadcast_rows("points, pose", where, rows), threads)
     if isinstance(shape, TriangleMesh):
         from thud.narrowphase.mesh_contains import contains_mesh
 
@@ -458,6 +517,12 @@ def closest_point(
     signed : negative distance inside
     threads : how many to use; default all cores
     """
+    if isinstance(shape, DisplacedSurface):
+        from thud.terrain import surface_queries
+
+        where, rows = as_points(points, "points"), as_poses(pose, "pose")
+        count = broadcast_rows("points, pose", where, rows)
+        return surface_queries.closest_point(shape, where, rows, count, signed, threads)
     if isinstance(shape, TriangleMesh):
         from thud.narrowphase.mesh_closest import closest_point_mesh
 

@@ -37,6 +37,7 @@ class PairCache:
         self.box_tests = 0
         """Times that eight boxes were tested in the last query, all rows together; counted for two meshes and a front."""
         self._found: dict[Hashable, npt.NDArray[np.int64]] = {}
+        self._places: npt.NDArray[np.int64] | None = None
         self._fronts: dict[Hashable, TreeFronts] = {}
         self._shapes: tuple[object, object] | None = None
 
@@ -46,6 +47,7 @@ class PairCache:
         if self._shapes is None or self._shapes[0] is not a or self._shapes[1] is not b:
             self._found.clear()
             self._fronts.clear()
+            self._places = None
             self._shapes = (a, b)
 
     def rows(self, key: Hashable, count: int) -> npt.NDArray[np.int64]:
@@ -56,6 +58,12 @@ class PairCache:
             self._found[key] = kept
         return kept
 
+    def places(self, count: int) -> npt.NDArray[np.int64]:
+        """(count, 4) part and patch of a displaced surface that met last, -1 where none did; written to by the query."""
+        if self._places is None or len(self._places) != count:
+            self._places = np.full((count, 4), -1, dtype=np.int64)
+        return self._places
+
     def carry(self, order: npt.NDArray[np.int64]) -> None:
         """Other rows from now on: row k is what row order[k] was, new where that is -1."""
         from thud.narrowphase.tree_front import empty_fronts
@@ -64,6 +72,9 @@ class PairCache:
         for key, kept in self._found.items():
             self._found[key] = np.full((len(order), 2), -1, dtype=np.int64)
             self._found[key][new] = kept[old]
+        if self._places is not None:
+            places, self._places = self._places, np.full((len(order), 4), -1, dtype=np.int64)
+            self._places[new] = places[old]
         for key, front in self._fronts.items():
             self._fronts[key] = empty_fronts(len(order), self.front)
             fresh = self._fronts[key]

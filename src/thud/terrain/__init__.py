@@ -12,12 +12,14 @@ _NAMES = {
     "GridField": "thud.terrain.fields",
     "MadeSurface": "thud.terrain.make",
     "Samples": "thud.terrain.surface",
+    "SurfaceCollision": "thud.terrain.multiresolution",
     "backward_project": "thud.terrain.backward",
     "forward_project": "thud.terrain.forward",
     "from_field": "thud.terrain.make",
     "from_heights": "thud.terrain.heights",
     "from_mesh": "thud.terrain.make",
     "patch_triangles": "thud.terrain.bounding_triangles",
+    "surface_collision": "thud.terrain.multiresolution",
 }
 
 __all__ = [
@@ -26,12 +28,14 @@ __all__ = [
     "GridField",
     "MadeSurface",
     "Samples",
+    "SurfaceCollision",
     "backward_project",
     "forward_project",
     "from_field",
     "from_heights",
     "from_mesh",
     "patch_triangles",
+    "surface_collision",
 ]
 
 if TYPE_CHECKING:
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from thud.terrain.forward import forward_project
     from thud.terrain.heights import from_heights
     from thud.terrain.make import MadeSurface, from_field, from_mesh
+    from thud.terrain.bounding_maps import BoundingMaps
+    from thud.terrain.multiresolution import SurfaceCollision, surface_collision
     from thud.terrain.surface import DisplacedSurface, Samples
 
 

@@ -55,7 +55,7 @@ class SurfaceArrays(NamedTuple):
     codes: npt.NDArray[np.uint8]
     """Growth of each cell, see `bounding_volume.py`; quads and levels in the order of the lengths."""
     flat: npt.NDArray[np.uint8]
-    """1 where the next finer level is as coarse as this one and may be skipped."""
+    """How many of the next finer levels would exclude nothing and are skipped."""
     ratio: int
     """Samples a side of a square of the map: 1 without details."""
     thickness: float

@@ -1,0 +1,92 @@
+"""Casts of a shape that turns against a displaced surface, by conservative advancement on their distance.
+
+No point of the shape moves faster, relative to the surface, than the displacement and the two rotations together allow; so
+over a distance d nothing can touch before d / speed. All rows take their steps together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import SURFACE_CAST_GAP, SURFACE_CAST_STEPS
+from thud.continuous.convex_dispatch import empty_impacts
+from thud.results import CastStatus, Impacts, Status
+from thud.shapes.shape import Shape
+from thud.terrain.surface import DisplacedSurface
+
+Floats = npt.NDArray[np.float64]
+
+
+def turned(vectors: Floats) -> Floats:
+    """(N, 3, 3) rotations of rotation vectors."""
+    angle = np.linalg.norm(vectors, axis=1)
+    x, y, z = (vectors / np.where(angle > 0.0, angle, 1.0)[:, None]).T
+    zero = np.zeros_like(x)
+    k = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=1).reshape(-1, 3, 3)
+    s, c = np.sin(angle)[:, None, None], (1.0 - np.cos(angle))[:, None, None]
+    return np.eye(3) + s * k + c * (k @ k)
+
+
+def moved(rows: Floats, motion: Floats, time: Floats) -> Floats:
+    """Poses at a time of their motions (N, 6)."""
+    rotation = turned(motion[:, 3:] * time[:, None]) @ rows[:, :9].reshape(-1, 3, 3)
+    return np.concatenate([rotation.reshape(-1, 9), rows[:, 9:] + motion[:, :3] * time[:, None]], axis=1)
+
+
+def reach_about_origin(shape: Shape) -> float:
+    """The farthest that a point of the shape is from the origin of its frame."""
+    center, radius = shape.bounding_sphere()
+    return float(np.linalg.norm(center)) + radius
+
+
+def turning_cast(
+    surface: DisplacedSurface,
+    shape: Shape,
+    rows_s: Floats,
+    rows_o: Floats,
+    move_s: Floats,
+    move_o: Floats,
+    count: int,
+    threads: int | None,
+) -> Impacts:
+    """First contacts with motions (N, 6)."""
+    from thud.terrain.surface_queries import distance
+
+    out = empty_impacts(count)
+    rows_s, rows_o, move_s, move_o = (
+        np.ascontiguousarray(np.broadcast_to(array, (count, array.shape[1]))) for array in (rows_s, rows_o, move_s, move_o)
+    )
+    radius = reach_about_origin(shape)
+    size = radius + reach_about_origin(surface)
+    speed = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1) + np.linalg.norm(move_o[:, 3:], axis=1) * radius
+    # Where the surface turns, what is over it moves in its frame the faster the farther it is from its origin.
+    apart = np.linalg.norm(rows_o[:, 9:] - rows_s[:, 9:], axis=1) + np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
+    speed += np.linalg.norm(move_s[:, 3:], axis=1) * (apart + radius)
+    gap = SURFACE_CAST_GAP * size
+    time = np.zeros(count)
+    out.time[:], out.point[:], out.normal[:], out.status[:] = np.inf, 0.0, 0.0, CastStatus.MISS
+    live = np.arange(count)
+    for step in range(SURFACE_CAST_STEPS):
+        if len(live) == 0:
+            break
+        at = time[live]
+        place_s, place_o = moved(rows_s[live], move_s[live], at), moved(rows_o[live], move_o[live], at)
+        found = distance(surface, shape, place_s, place_o, len(live), signed=False, reach=np.inf, threads=threads)
+        met = (found.status == Status.OVERLAPPING) | (found.distance <= gap)
+        if step == 0:
+            begun = found.status == Status.OVERLAPPING
+            out.status[live[begun]] = CastStatus.OVERLAPPING_AT_START
+            out.normal[live[begun]] = 0.0
+        done = live[met]
+        fresh = out.status[done] == CastStatus.MISS
+        out.status[done[fresh]] = CastStatus.HIT
+        out.time[done] = at[met]
+        out.point[done] = found.point_a[met]
+        out.normal[done[fresh]] = found.normal[met][fresh]
+        ahead = ~met
+        time[live[ahead]] += (found.distance[ahead] - 0.5 * gap) / np.maximum(speed[live[ahead]], 1e-300)
+        live = live[ahead]
+        live = live[time[live] <= 1.0]
+    out.status[live], out.time[live] = CastStatus.UNCONVERGED, time[live]
+    return out

@@ -1,0 +1,336 @@
+"""One convex part against a displaced surface: down the tree over the primitives, through bounding planes and bounding volumes
+from the coarsest to the finest, to the bilinear patches.
+
+The same walk serves all queries, which differ in what they ask of a patch (`mode`):
+
+- MEET: does the part touch any patch? Ends with the first.
+- GATHER: which patches does it touch?
+- DISTANCE: how near is the nearest?
+- CAST: when does it first touch one while it moves by m?
+
+Everything is in the surface's frame; (r, t) is the part in it. A patch lies in the tetrahedron of its corners and leaves it
+by at most a quarter of its twist; so it is cut into pieces whose tetrahedra GJK is asked about (see PATCH_CUTS).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._jit import device, kernel
+from thud.constants import PATCH_CUTS, PATCH_FLAT
+from thud.continuous.convex_cast import cast_pair
+from thud.math.pose import rotate, unrotate
+from thud.math.vec3 import dot
+from thud.narrowphase.convex_pair import pair_distance, pair_intersects
+from thud.narrowphase.gjk import center_axis
+from thud.narrowphase.support import load_part, support
+from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
+from thud.shapes.shape import HALF_SPACE
+from thud.terrain.bounding_planes import corner
+from thud.terrain.bounding_volume import EXTREME
+from thud.terrain.patch import load_patch, patch_point, twist
+from thud.terrain.rectangle_triangle import triangle_overlaps_rectangle
+from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
+from thud.terrain.volumes import box_of, boxes_apart, boxes_gap2, load_cell, set_points
+
+_I = np.int64
+
+MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
+SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
+MISS = 0
+
+# Rows of the walks' work space: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do.
+CELL_STACK, NODE_STACK = 128, 192
+
+# Columns of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
+# part came between the planes of any primitive.
+BEST, STATUS, POINT, AWAY, NEAR = 0, 1, 2, 5, 8
+RESULT = 9
+
+
+@device
+def moved_box(box, m, time):
+    """The box of all that moves by m up to `time`."""
+    x, y, z = m[0] * time, m[1] * time, m[2] * time
+    return (
+        box[0] + min(0.0, x),
+        box[1] + min(0.0, y),
+        box[2] + min(0.0, z),
+        box[3] + max(0.0, x),
+        box[4] + max(0.0, y),
+        box[5] + max(0.0, z),
+    )
+
+
+@device
+def heights(ints, reals, verts, link_starts, links, b, r, t, n):
+    """Least and greatest n . x of a part; n of unit length."""
+    if ints[b, KIND] == HALF_SPACE:
+        return -math.inf, math.inf
+    part = load_part(ints, reals, b)
+    d = unrotate(r, n)
+    low = rotate(r, support(verts, link_starts, links, part, (-d[0], -d[1], -d[2])))
+    high = rotate(r, support(verts, link_starts, links, part, d))
+    at, radius = dot(n, t), reals[b, RADIUS]
+    return dot(n, low) + at - radius, dot(n, high) + at + radius
+
+
+@device
+def beyond_planes(surface, k, low, high, rise, reach):
+    """Whether heights (along the primitive's normal, from the origin) from low to high, rising by `rise`, miss its planes
+    by more than `reach`."""
+    offset = surface.planes[k, OFFSET]
+    return (
+        low + min(rise, 0.0) - offset > surface.planes[k, UPPER] + reach
+        or high + max(rise, 0.0) - offset < surface.planes[k, LOWER] - reach
+    )
+
+
+@kernel(inner="surface, i8, i8, i8, i8, i8")
+def in_primitive(surface, k, x0, y0, x1, y1):
+    """Whether the rectangle of the quad, in samples, overlaps the primitive."""
+    quad = _I(surface.primitives[k, QUAD])
+    ax, ay = corner(surface, k, 0, quad)
+    bx, by = corner(surface, k, 1, quad)
+    cx, cy = corner(surface, k, 2, quad)
+    if surface.primitives[k, V3] >= 0:
+        return not (max(ax, cx) <= x0 or min(ax, cx) >= x1 or max(ay, cy) <= y0 or min(ay, cy) >= y1)
+    return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], f8[:,::1], f8[:,::1]")
+def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points):
+    """(found, status, distance or time, point, normal) of part b and a patch; part a is the placeholder. Only what is nearer or
+    earlier than `best` counts."""
+    zero = (0.0, 0.0, 0.0)
+    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
+    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
+    size = math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
+    off, least = 0.25 * twist(corners), 1.0
+    for _ in range(PATCH_CUTS):
+        if off > PATCH_FLAT * size:
+            off, least = 0.25 * off, 0.5 * least
+    found, status, p, n = False, _I(SEPARATED), zero, zero
+    pieces[0, 0], pieces[0, 1], pieces[0, 2] = 0.0, 0.0, 1.0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        x, y, w = pieces[depth, 0], pieces[depth, 1], pieces[depth, 2]
+        for k in range(4):
+            points[k, 0], points[k, 1], points[k, 2] = patch_point(corners, x + (k & 1) * w, y + (k >> 1) * w)
+        o = set_points(ints, reals, verts, a, points, 4)
+        at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+        if mode <= GATHER:
+            outcome = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, center_axis(reals, a, b, r, at))[0]
+            if outcome == SEPARATED:
+                continue
+            if w <= least:
+                return True, _I(outcome), 0.0, o, zero
+        elif mode == DISTANCE:
+            axis = center_axis(reals, a, b, r, at)
+            outcome, d, q, away = pair_distance(ints, reals, verts, link_starts, links, a, b, r, at, axis, best)
+            if outcome == SEPARATED and d >= best:
+                continue
+            if w <= least:
+                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
+                if outcome == OVERLAPPING:
+                    return True, _I(outcome), 0.0, q, zero
+                found, status, best, p, n = True, _I(outcome), d, q, away
+                continue
+        else:
+            outcome, time, q, away = cast_pair(ints, reals, verts, link_starts, links, a, b, r, at, m, best)
+            if outcome == MISS or (found and time >= best):
+                continue
+            if w <= least:
+                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
+                found, status, best, p, n = True, _I(outcome), time, q, away
+                continue
+        w *= 0.5
+        for k in range(4):
+            pieces[depth, 0], pieces[depth, 1], pieces[depth, 2] = x + (k & 1) * w, y + (k >> 1) * w, w
+            depth += 1
+    return found, status, best, p, n
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, i8, i8, i8, i8, i8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], i8"
+)
+def walk_patches(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad, x0, y0, x1, y1,
+    box, corners, pieces, points, result, found_out, count,
+):  # fmt: skip
+    """The patches of [x0, x1) x [y0, y1) that overlap primitive k. Returns how many have been found."""
+    for y in range(y0, y1):
+        for x in range(x0, x1):
+            if not in_primitive(surface, k, x, y, x + 1, y + 1):
+                continue
+            load_patch(surface, quad, x, y, corners)
+            lx, ly, lz, ux, uy, uz = box_of(corners, 4)
+            best = result[BEST]
+            if mode == DISTANCE:
+                if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
+                    continue
+            elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
+                continue
+            hit, status, value, p, n = patch_query(
+                ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
+            )
+            if not hit:
+                continue
+            if mode <= GATHER:
+                if count < found_out.shape[0]:
+                    found_out[count, 0], found_out[count, 1], found_out[count, 2], found_out[count, 3] = b, quad, x, y
+                count += 1
+                if mode == MEET:
+                    result[STATUS] = status
+                    return count
+                continue
+            count = 1
+            result[BEST], result[STATUS] = value, status
+            result[POINT], result[POINT + 1], result[POINT + 2] = p
+            result[AWAY], result[AWAY + 1], result[AWAY + 2] = n
+            found_out[0, 0], found_out[0, 1], found_out[0, 2], found_out[0, 3] = b, quad, x, y
+    return count
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], "
+    "i8[:,::1], i8"
+)
+def walk_primitive(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k,
+    box, corners, pieces, points, cells, result, found_out, count,
+):  # fmt: skip
+    """The cells of primitive k, from the coarsest down. Returns how many patches have been found."""
+    quad = _I(surface.primitives[k, QUAD])
+    side, ratio, coarsest = _I(surface.quads[quad, SIDE]), surface.ratio, surface.map_ints[quad, STEP]
+    depth = 0
+    wide = side // coarsest
+    for y in range(wide):
+        for x in range(wide):
+            pace = coarsest * ratio
+            if in_primitive(surface, k, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
+                cells[depth, 0], cells[depth, 1], cells[depth, 2] = coarsest, x, y
+                depth += 1
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = load_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                lx, ly, lz, ux, uy, uz = box_of(points, 8)
+                best = result[BEST]
+                if mode == DISTANCE:
+                    if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
+                        continue
+                elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
+                    continue
+                if mode <= GATHER:
+                    o = set_points(ints, reals, verts, a, points, 8)
+                    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+                    axis = center_axis(reals, a, b, r, at)
+                    if pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)[0] == SEPARATED:
+                        continue
+            finer >>= flat
+        if finer >= 2:
+            many = step // finer
+            for j in range(many):
+                for i in range(many):
+                    cx, cy, pace = x * many + i, y * many + j, finer * ratio
+                    if in_primitive(surface, k, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
+                        cells[depth, 0], cells[depth, 1], cells[depth, 2] = finer, cx, cy
+                        depth += 1
+            continue
+        pace = step * ratio
+        count = walk_patches(
+            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad,
+            x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, box, corners, pieces, points, result, found_out, count,
+        )  # fmt: skip
+        if mode == MEET and count > 0:
+            return count
+    return count
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], "
+    "f8[::1], i8[:,::1], i8"
+)
+def walk_part(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode,
+    box, corners, pieces, points, cells, nodes, result, found_out, count,
+):  # fmt: skip
+    """Part b against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
+    been found, `count` and those before it included; found_out keeps them as far as it reaches."""
+    nodes[0], depth = _I(0), 1
+    b6 = surface.node_boxes
+    while depth > 0:
+        depth -= 1
+        k = nodes[depth]
+        best = result[BEST]
+        lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
+        ux, uy, uz = float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5])
+        if mode == DISTANCE:
+            if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
+                continue
+        elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
+            continue
+        item = _I(surface.node_ints[k, 1])
+        if item < 0:
+            # Children, of which the first to be looked at goes on top: for distances the nearer one.
+            left, end = k + 1, _I(surface.node_ints[k, 0])
+            right = _I(surface.node_ints[left, 0])
+            if right < end:
+                if mode == DISTANCE:
+                    near_left = boxes_gap2(
+                        box, float(b6[left, 0]), float(b6[left, 1]), float(b6[left, 2]),
+                        float(b6[left, 3]), float(b6[left, 4]), float(b6[left, 5]),
+                    )  # fmt: skip
+                    near_right = boxes_gap2(
+                        box, float(b6[right, 0]), float(b6[right, 1]), float(b6[right, 2]),
+                        float(b6[right, 3]), float(b6[right, 4]), float(b6[right, 5]),
+                    )  # fmt: skip
+                    if near_right < near_left:
+                        left, right = right, left
+                nodes[depth] = right
+                depth += 1
+            nodes[depth] = left
+            depth += 1
+            continue
+        n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
+        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        rise, reach = 0.0, 0.0
+        if mode == CAST:
+            rise = dot(n, m) * best
+        elif mode == DISTANCE:
+            reach = best
+        if beyond_planes(surface, item, low, high, rise, reach):
+            continue
+        result[NEAR] = 1.0
+        count = walk_primitive(
+            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, item,
+            box, corners, pieces, points, cells, result, found_out, count,
+        )  # fmt: skip
+        if mode == MEET and count > 0:
+            return count
+    return count
+
+
+@kernel(inner="*hulls, i8, mat3, vec3, f8[::1]")
+def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
+    """Tight box of a part; of a half-space all of space, or up to its plane where that follows an axis."""
+    if ints[b, KIND] == HALF_SPACE:
+        for axis in range(3):
+            box_out[axis], box_out[axis + 3] = -math.inf, math.inf
+            n = (reals[b, P0], reals[b, P1], reals[b, P2])
+            up = rotate(r, n)
+            if up[axis] > 1.0 - 1e-12:
+                box_out[axis + 3] = reals[b, P3] + dot(up, t) + 1e-9 * (1.0 + abs(reals[b, P3]))
+        return
+    for axis in range(3):
+        n = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
+        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        box_out[axis], box_out[axis + 3] = low, high

@@ -1,0 +1,216 @@
+"""No collision with a displaced surface is missed, and no alarm is raised without one.
+
+    python -m tests.terrain.never_a_miss --size ci | standard | full
+
+Each bilinear patch is split 8 x 8; the triangles leave it by at most h = |twist| / 256. Random compounds in random poses over
+surfaces with overhangs are tried against them:
+
+- a part that is more than h deep in the sheet (shrunk by h it still touches it) must be reported;
+- a part reported must be within h of the sheet, or in the ground by the oracle of `tests/oracles/ground.py`;
+- a part in the ground, by more than the tolerance, must be reported.
+
+What lies within h is counted, not judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+import thud
+from tests.oracles.displaced import grid_surface
+from tests.oracles.ground import depth_below
+from thud.terrain import DisplacedSurface, surface_collision
+from thud.terrain.tessellate import tessellate
+
+SIZES = {"small": 200, "ci": 5_000, "standard": 100_000, "full": 1_000_000}
+
+#: Poses tried with one compound on one surface.
+BATCH = 125
+
+
+@dataclass
+class Tally:
+    """What came out."""
+
+    poses: int = 0
+    hits: int = 0
+    buried: int = 0
+    within: int = 0
+    missed: int = 0
+    false_alarms: int = 0
+    by_paper: int = 0
+    paper_differs: int = 0
+
+
+def surfaces(rng: np.random.Generator) -> DisplacedSurface:
+    """One of several kinds, most of them with overhangs."""
+    kinds: list[dict] = [
+        {"overhang": 4.0, "apart": True, "side": 8, "quads": (4, 2)},
+        {"overhang": 3.0, "apart": True, "side": 16, "height": 1.0},
+        {"overhang": 5.0, "free": True, "side": 8, "quads": (5, 2), "skew": 0.2},
+        {"quadrilaterals": True, "overhang": 3.5, "side": 8, "quads": (4, 2)},
+        {"side": 4, "quads": (5, 4), "height": 0.8},
+        {"side": 8, "skew": 0.5, "height": 0.6},
+        {"side": 1, "quads": (8, 6), "cell": 1.0},
+        {"side": 2, "quads": (6, 4), "cell": 2.0, "thickness": 0.8},
+        {"side": 8, "apart": True, "overhang": 3.0, "thickness": 0.5},
+        {
+            "side": 4, "quads": (3, 2), "apart": True, "details": rng.normal(size=(1, 8, 8)) * 0.05, "detail_ratio": 2,
+            "materials": np.zeros(12, int), "overhang": 3.0,
+        },
+    ]  # fmt: skip
+    for _ in range(100):
+        try:
+            return grid_surface(rng, **kinds[rng.integers(len(kinds))])
+        except thud.ThudError:
+            # A direction that skew and bend have turned to the back of a primitive.
+            continue
+    raise AssertionError("no surface")
+
+
+def shrunk(part: thud.shapes.shape.Shape, h: float) -> thud.shapes.shape.Shape | None:
+    """A shape all of which is more than h inside the part; None if there is none."""
+    if isinstance(part, thud.Sphere):
+        return thud.Sphere(part.radius - h) if part.radius > h else None
+    if isinstance(part, thud.Box):
+        half = np.asarray(part.half_extents) - h
+        return thud.Box(half) if (half > 0).all() else None
+    if isinstance(part, thud.Capsule):
+        return thud.Capsule(part.radius - h, part.half_length) if part.radius > h else None
+    if isinstance(part, thud.Cylinder):
+        return thud.Cylinder(part.radius - h, part.half_length - h) if min(part.radius, part.half_length) > h else None
+    assert isinstance(part, thud.ConvexHull)
+    center = part.centroid
+    planes = part.parts()[0].hull.planes
+    inner = float((planes[:, 3] - planes[:, :3] @ center).min())
+    scale = 1.0 - 1.001 * h / inner
+    return thud.ConvexHull(center + scale * (np.asarray(part.points) - center)) if scale > 0.05 else None
+
+
+def random_part(rng: np.random.Generator) -> thud.shapes.shape.Shape:
+    """Of 0.1 to 1 m."""
+    size = rng.uniform(0.1, 0.6)
+    kind = rng.integers(5)
+    if kind == 0:
+        return thud.Sphere(size)
+    if kind == 1:
+        return thud.Box(size * rng.uniform(0.3, 1.5, 3))
+    if kind == 2:
+        return thud.Capsule(0.5 * size, size)
+    if kind == 3:
+        return thud.Cylinder(size, 0.6 * size)
+    return thud.ConvexHull(rng.normal(size=(12, 3)) * size)
+
+
+def points_of(part: thud.shapes.shape.Shape) -> np.ndarray:
+    """The points that decide whether a part is in the ground: its centre, then its vertices or extreme points."""
+    kernel = part.parts()[0]
+    if isinstance(part, thud.ConvexHull):
+        return np.concatenate([[kernel.center], kernel.hull.vertices])
+    if isinstance(part, thud.Box):
+        half = np.asarray(part.half_extents)
+        return np.concatenate([[np.zeros(3)], [half * [(-1, 1)[k & 1], (-1, 1)[k >> 1 & 1], (-1, 1)[k >> 2]] for k in range(8)]])
+    bounds = part.bounds()
+    ends = []
+    for axis in range(3):
+        for value in (bounds.lower[0, axis], bounds.upper[0, axis]):
+            ends.append(np.eye(3)[axis] * value)
+    return np.concatenate([[kernel.center], ends])
+
+
+def buried_depth(surface, sheet, part, pose: np.ndarray) -> float:
+    """How deep in the ground the deciding point of a part is: the first over any primitive. -inf if none is."""
+    rotation, place = pose[:9].reshape(3, 3), pose[9:]
+    for point in points_of(part):
+        below = depth_below(surface, sheet, rotation @ point + place)
+        if below is not None:
+            return below
+    return -np.inf
+
+
+def run(count: int, seed: int = 0, progress: bool = False) -> Tally:
+    """Try `count` poses."""
+    rng = np.random.default_rng(seed)
+    tally = Tally()
+    while tally.poses < count:
+        surface = surfaces(rng)
+        sheet = thud.TriangleMesh(*tessellate(surface, split=8))
+        points = np.concatenate([surface.samples(q).point.reshape(-1, 3) for q in range(len(surface.quads))])
+        h = largest_deviation(surface)
+        for _ in range(4):
+            one_batch(rng, surface, sheet, points, h, min(BATCH, count - tally.poses), tally)
+            if tally.poses >= count:
+                break
+        if progress:
+            print(tally, file=sys.stderr, flush=True)
+    return tally
+
+
+def largest_deviation(surface: DisplacedSurface) -> float:
+    """h: a quarter of the twist, divided by 8^2."""
+    most = 0.0
+    for quad in range(len(surface.quads)):
+        p = surface.samples(quad).point
+        twist = p[1:, 1:] - p[1:, :-1] - p[:-1, 1:] + p[:-1, :-1]
+        most = max(most, float(np.linalg.norm(twist, axis=-1).max()))
+    return most / 4.0 / 64.0
+
+
+def one_batch(rng, surface, sheet, points, h, count, tally) -> None:
+    """Some poses of one compound, near the surface."""
+    parts = [random_part(rng) for _ in range(rng.integers(1, 5))]
+    inner = np.column_stack([rng.normal(size=(len(parts), 3)) * 0.6, rng.normal(size=(len(parts), 4))])
+    inner[:, 3:] /= np.linalg.norm(inner[:, 3:], axis=1, keepdims=True)
+    shape = thud.Compound(parts, inner)
+    poses = np.column_stack([points[rng.integers(len(points), size=count)], rng.normal(size=(count, 4))])
+    poses[:, :3] += rng.normal(size=(count, 3)) * rng.choice([0.05, 0.3, 1.0, 2.0], (count, 1))
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+    said = thud.intersects(surface, shape, None, poses)
+    must, may = np.zeros(count, bool), np.zeros(count, bool)
+    placed = []
+    for part, pose in zip(parts, inner):
+        rows = (thud.Pose.from_rows(thud.pose.as_poses(poses, "p")) @ thud.Pose.from_rows(thud.pose.as_poses(pose, "p"))).rows
+        placed.append(rows)
+        at = thud.Pose.from_rows(rows)
+        may |= thud.distance(sheet, part, None, at, max_distance=10 * h).distance <= 1.0001 * h + 1e-9
+        small = shrunk(part, 1.0001 * h + 1e-9)
+        if small is not None:
+            must |= thud.intersects(sheet, small, None, at)
+    # What the ground holds, where the sheet does not decide.
+    unsettled = np.flatnonzero(~must & ~may)
+    for row in unsettled:
+        deep = max(buried_depth(surface, sheet, part, rows[row]) for part, rows in zip(parts, placed))
+        if deep > 10 * h + 1e-6:
+            must[row] = may[row] = True
+            tally.buried += 1
+        elif deep > -10 * h - 1e-6:
+            may[row] = True
+    tally.poses += count
+    tally.hits += int(said.sum())
+    tally.missed += int((must & ~said).sum())
+    tally.false_alarms += int((said & ~may).sum())
+    tally.within += int((may & ~must).sum())
+    # The paper's algorithms, with what is beyond them, agree with the walk.
+    for row in rng.choice(count, min(count, 4), replace=False):
+        for method in ("plain", "multiresolution"):
+            tally.by_paper += 1
+            tally.paper_differs += int(surface_collision(surface, shape, poses[row], method=method).collides != said[row])
+
+
+def main() -> int:
+    """Run and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", choices=list(SIZES), default="standard")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    tally = run(SIZES[chosen.size], chosen.seed, progress=True)
+    print(tally)
+    return int(tally.missed + tally.false_alarms + tally.paper_differs > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
