@@ -22,7 +22,7 @@ import numpy as np
 
 import thud
 from tests.oracles.displaced import grid_surface
-from tests.oracles.ground import depth_below
+from tests.oracles.ground import depths_below
 from thud.terrain import DisplacedSurface, surface_collision
 from thud.terrain.tessellate import tessellate
 
@@ -107,29 +107,30 @@ def random_part(rng: np.random.Generator) -> thud.shapes.shape.Shape:
 
 
 def points_of(part: thud.shapes.shape.Shape) -> np.ndarray:
-    """The points that decide whether a part is in the ground: its centre, then its vertices or extreme points."""
+    """The points that decide whether a part is in the ground: its centre, then its vertices or six extreme points."""
     kernel = part.parts()[0]
     if isinstance(part, thud.ConvexHull):
         return np.concatenate([[kernel.center], kernel.hull.vertices])
     if isinstance(part, thud.Box):
         half = np.asarray(part.half_extents)
-        return np.concatenate([[np.zeros(3)], [half * [(-1, 1)[k & 1], (-1, 1)[k >> 1 & 1], (-1, 1)[k >> 2]] for k in range(8)]])
+        return np.concatenate(
+            [[np.zeros(3)], [half * [(-1, 1)[k & 1], (-1, 1)[k >> 1 & 1], (-1, 1)[k >> 2]] for k in range(8)]]
+        )
     bounds = part.bounds()
-    ends = []
-    for axis in range(3):
-        for value in (bounds.lower[0, axis], bounds.upper[0, axis]):
-            ends.append(np.eye(3)[axis] * value)
+    ends = np.concatenate([np.eye(3)[axis] * [[bounds.lower[0, axis]], [bounds.upper[0, axis]]] for axis in range(3)])
+    # Across their axis those of capsule and cylinder are at its upper end.
+    ends[:4, 2] = getattr(part, "half_length", 0.0)
     return np.concatenate([[kernel.center], ends])
 
 
-def buried_depth(surface, sheet, part, pose: np.ndarray) -> float:
-    """How deep in the ground the deciding point of a part is: the first over any primitive. -inf if none is."""
-    rotation, place = pose[:9].reshape(3, 3), pose[9:]
-    for point in points_of(part):
-        below = depth_below(surface, sheet, rotation @ point + place)
-        if below is not None:
-            return below
-    return -np.inf
+def buried_depths(surface, sheet, part, rows: np.ndarray) -> np.ndarray:
+    """How deep in the ground the deciding point of a part is at each pose: the first that is over any primitive. -inf: none."""
+    points = points_of(part)
+    placed = np.einsum("nij,kj->nki", rows[:, :9].reshape(-1, 3, 3), points) + rows[:, None, 9:]
+    deep = depths_below(surface, sheet, placed.reshape(-1, 3)).reshape(len(rows), len(points))
+    known = ~np.isnan(deep)
+    first = np.argmax(known, axis=1)
+    return np.where(known.any(axis=1), deep[np.arange(len(rows)), first], -np.inf)
 
 
 def run(count: int, seed: int = 0, progress: bool = False) -> Tally:
@@ -182,13 +183,11 @@ def one_batch(rng, surface, sheet, points, h, count, tally) -> None:
             must |= thud.intersects(sheet, small, None, at)
     # What the ground holds, where the sheet does not decide.
     unsettled = np.flatnonzero(~must & ~may)
-    for row in unsettled:
-        deep = max(buried_depth(surface, sheet, part, rows[row]) for part, rows in zip(parts, placed))
-        if deep > 10 * h + 1e-6:
-            must[row] = may[row] = True
-            tally.buried += 1
-        elif deep > -10 * h - 1e-6:
-            may[row] = True
+    if len(unsettled):
+        deep = np.max([buried_depths(surface, sheet, part, rows[unsettled]) for part, rows in zip(parts, placed)], axis=0)
+        must[unsettled] |= deep > 10 * h + 1e-6
+        may[unsettled] |= deep > -10 * h - 1e-6
+        tally.buried += int((deep > 10 * h + 1e-6).sum())
     tally.poses += count
     tally.hits += int(said.sum())
     tally.missed += int((must & ~said).sum())

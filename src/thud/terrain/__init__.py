@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from thud.terrain.forward import forward_project
     from thud.terrain.heights import from_heights
     from thud.terrain.make import MadeSurface, from_field, from_mesh
-    from thud.terrain.bounding_maps import BoundingMaps
     from thud.terrain.multiresolution import SurfaceCollision, surface_collision
     from thud.terrain.surface import DisplacedSurface, Samples
 
