@@ -1,4 +1,4 @@
-"""The ground below a displaced surface: all backward projections by polynomial roots, and the sheet by rays against triangles."""
+"""The ground below a displaced surface: all backward projections by polynomial roots, the sheet by rays against triangles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thud.terrain import DisplacedSurface
 
 
 def projections(surface: DisplacedSurface, points: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(point, primitive, u, v, length) of every backward projection that falls into a primitive, for points between its planes."""
+    """(point, primitive, u, v, length) of every backward projection in a primitive, for points between its planes."""
     planes, boxes = surface._bounded
     heights = points @ planes[:, :3].T - planes[:, 3]
     between = (heights >= planes[:, 4]) & (heights <= planes[:, 5])
