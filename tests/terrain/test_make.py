@@ -357,6 +357,18 @@ def test_aligned_plane_weights_are_the_papers_table_4_1_in_kind():
         assert np.allclose(found, weights, atol=1e-12) is exact
 
 
+def test_aligned_plane_weights_are_those_of_the_backward_projection():
+    rng = np.random.default_rng(6)
+    position = rng.normal(size=(50, 3, 3)) * 4.0
+    normal = np.cross(position[:, 1] - position[:, 0], position[:, 2] - position[:, 0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    direction = normal[:, None] + 0.2 * rng.normal(size=(50, 3, 3))
+    points = position.mean(axis=1) + 0.7 * normal
+    ours = aligned_plane_weights(points[:, None], position, direction)[:, 0]
+    theirs = thud.terrain.backward_project(points, position, direction, method="aligned_plane")
+    np.testing.assert_allclose(ours[:, 1:], np.column_stack([theirs.u, theirs.v]), rtol=1e-9, atol=1e-9)
+
+
 def test_gradient_of_the_aligned_plane_error():
     rng = np.random.default_rng(4)
     triangles = np.array([[0, 1, 2], [0, 2, 3]])
@@ -423,8 +435,9 @@ def test_bad_input_of_arrays_heights_and_meshes():
     for values in (np.zeros((3, 3)), np.zeros((3, 1, 3)), np.full((3, 3, 3), np.inf), np.array([[["a"] * 2] * 2] * 2)):
         with pytest.raises(InvalidInputError, match="values"):
             GridField(values, [0, 0, 0], 1.0)
-    with pytest.raises(InvalidInputError, match="spacing"):
-        GridField(np.zeros((3, 3, 3)), [0, 0, 0], -1.0)
+    for spacing in (-1.0, [1.0, 2.0], np.nan):
+        with pytest.raises(InvalidInputError, match="spacing"):
+            GridField(np.zeros((3, 3, 3)), [0, 0, 0], spacing)
     for heights in (np.zeros(5), np.zeros((1, 5)), np.full((3, 3), np.nan)):
         with pytest.raises(InvalidInputError, match="heights"):
             from_heights(heights, 1.0)
@@ -435,6 +448,37 @@ def test_bad_input_of_arrays_heights_and_meshes():
         from_mesh(thud.Sphere(1.0), 0.5)
     with pytest.raises(InvalidInputError, match="too small"):
         from_mesh(torus_mesh(), 1e-200)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("center", [0.0, 1e3])
+def test_scale_and_offset_do_not_matter(scale, center):
+    plain = from_field(torus_field(), [-5.0] * 3, [5.0] * 3, 1.0, samples=4)
+    lower, upper = (scale * (center + np.full(3, x)) for x in (-5.0, 5.0))
+    moved = from_field(lambda p: scale * torus_field()(p / scale - center), lower, upper, scale, samples=4)
+    assert moved.failed == plain.failed
+    assert moved.error_max == pytest.approx(scale * plain.error_max, rel=1e-3)
+    ours, theirs = moved.surface.to_mesh().vertices / scale - center, plain.surface.to_mesh().vertices
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_a_field_may_write_to_its_points():
+    def spoils(points):
+        value = torus_field()(points)
+        points[:] = np.nan
+        return value
+
+    one = from_field(torus_field(), [-5.0] * 3, [5.0] * 3, 1.0, samples=2)
+    two = from_field(spoils, [-5.0] * 3, [5.0] * 3, 1.0, samples=2)
+    assert np.asarray(one.surface.displacements).tobytes() == np.asarray(two.surface.displacements).tobytes()
+
+
+@pytest.mark.parametrize("heights", [np.full((5, 5), 1e-320), np.eye(5) * 1e-200, np.eye(5) * 1e9, np.zeros((5, 5))])
+def test_heights_of_any_size(heights):
+    made = from_heights(heights, 1.0, samples=4)
+    assert made.error_max <= 1e-6 * np.abs(heights).max() or made.error_max < 1e-40
+    with pytest.raises(InvalidShapeError, match="limit of surfaces"):
+        from_heights(np.eye(5) * 1e17, 1.0)
 
 
 def test_noise_is_made_or_refused_by_name():

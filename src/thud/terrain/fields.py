@@ -49,9 +49,12 @@ class GridField:
         if not np.isfinite(values).all():
             row = np.unravel_index(int(np.argmin(np.isfinite(values))), values.shape)
             raise InvalidInputError(f"values: not finite at {tuple(int(k) for k in row)}")
-        spacing = np.broadcast_to(finite_array(self.spacing, "spacing"), (3,)).copy()
-        if (spacing <= 0.0).any():
-            raise InvalidInputError(f"spacing: expected positive metres between nodes, got {self.spacing!r}")
+        given = finite_array(self.spacing, "spacing")
+        if given.shape not in ((), (1,), (3,)) or (given <= 0.0).any():
+            raise InvalidInputError(
+                f"spacing: expected positive metres between nodes, one number or three, got {self.spacing!r}"
+            )
+        spacing = np.broadcast_to(given, (3,)).astype(np.float64)
         object.__setattr__(self, "values", np.ascontiguousarray(values))
         object.__setattr__(self, "origin", as_vector(self.origin, "origin"))
         object.__setattr__(self, "spacing", spacing)
@@ -180,7 +183,8 @@ def evaluate(field: Field, points: Floats) -> Floats:
     """(N,) values, in blocks; what the field returns is checked."""
     out = np.empty(len(points))
     for start in range(0, len(points), FIELD_BLOCK):
-        block = np.ascontiguousarray(points[start : start + FIELD_BLOCK])
+        # A copy: the field may write to it.
+        block = np.array(points[start : start + FIELD_BLOCK])
         values = np.asarray(field(block), dtype=np.float64)
         if values.shape != (len(block),):
             raise InvalidInputError(f"field: expected values of shape ({len(block)},) for as many points, got {values.shape}")

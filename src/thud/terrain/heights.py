@@ -50,8 +50,10 @@ def from_heights(
     vertex = vertex.reshape(-1, 4)
     # Base heights keep few bits, so that parts of 1 / side between them are exact, from whichever quad they are seen.
     reach = float(np.abs(z).max())
-    quantum = 2.0 ** (np.ceil(np.log2(reach)) - _HEIGHT_BITS) if reach > 0.0 else 1.0
-    base = base_heights(np.round(z / quantum) * quantum, quads)
+    # Heights that are nothing beside the spacing have a level base.
+    small = reach < 2.0**-100 * float(step.min())
+    quantum = 1.0 if small else 2.0 ** (np.ceil(np.log2(reach)) - _HEIGHT_BITS)
+    base = base_heights(np.zeros_like(z) if small else np.round(z / quantum) * quantum, quads)
     position = np.column_stack([place * step, base[place[:, 1], place[:, 0]]])
     primitives = _split(z, quads, vertex)
     lengths = z - base
