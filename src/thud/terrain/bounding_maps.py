@@ -29,7 +29,7 @@ Samples = tuple[Array, Array, Array]
 COARSEST, FINEST = 8, 2
 
 #: Samples of one batch of quads (a count): 64 bytes each.
-_BATCH_SAMPLES = 1 << 19
+_BATCH_SAMPLES = 1 << 15
 
 
 @exact_device
