@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproductions.report import Report
-from reproductions.yang import example_4_3_1, tables_4_1_to_4_3
+from reproductions.yang import example_4_3_1, figures_4_11_to_4_13, tables_4_1_to_4_3
 
 #: What is reproduced, in the paper's order: modules with `run(size, report)`.
-SECTIONS = [tables_4_1_to_4_3, example_4_3_1]
+SECTIONS = [tables_4_1_to_4_3, example_4_3_1, figures_4_11_to_4_13]
 
 
 def run(size: str, files: list[Path] | None, out: Path) -> int:

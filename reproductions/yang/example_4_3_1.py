@@ -40,7 +40,7 @@ def run(size: str, report: Report) -> None:
     report.say(
         "The paper gives no domain for f(x, y) = x^3 + y^3; it is taken over [0, 1]^2, x along s and y along t. The two "
         "primitives are p0 p1 p2 and p1 p3 p2. Each constrained point lies below both planes of the upper pair, and above both "
-        "of the lower. MMA ends at a local optimum: the problem has one for each diagonal, and the batched solver tries both."
+        "of the lower. The problem may have several local optima: MMA finds one, the batched solver looks from several starts."
     )
     p, r, length = quad()
     step = NODES - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reproductions.report import Report
-from reproductions.yang import SECTIONS, example_4_3_1, tables_4_1_to_4_3
+from reproductions.yang import SECTIONS, example_4_3_1, figures_4_11_to_4_13, tables_4_1_to_4_3
 
 
 def test_tables_4_1_to_4_3_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,3 +38,10 @@ def test_example_4_3_1_holds(tmp_path: Path) -> None:
     example_4_3_1.run("ci", report)
     assert report.close() == 0
     assert (tmp_path / "yang_example_4_3_1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_finer_volumes_are_tighter(tmp_path: Path) -> None:
+    report = Report("yang", "figures", "ci", tmp_path)
+    figures_4_11_to_4_13.run("ci", report)
+    assert report.close() == 0
+    assert (tmp_path / "yang_figures_4_11_to_4_13.png").read_bytes().startswith(b"\x89PNG")
