@@ -223,7 +223,7 @@ def load9(places, b):
     )  # fmt: skip
 
 
-@kernel("surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8, i8, i8, u1[::1], i8[::1]")
+@kernel("surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8, i8, i8, i8, u1[::1], i8[::1]")
 def collide(
     surface,
     ints,

@@ -47,7 +47,8 @@ class PlaceholderVolume(Sphere):
 
 
 class QueryObject(NamedTuple):
-    """Arrays of GJK; the last part is the placeholder. `poses`: (P, 12) of the parts in the shape's frame."""
+    """Arrays of GJK; the last part is the placeholder. `poses`: (P, 12) of the parts in the shape's frame; then the tree over the
+    parts, which a shape of one part has not."""
 
     ints: Ints
     reals: Floats
@@ -55,6 +56,8 @@ class QueryObject(NamedTuple):
     link_starts: Ints
     links: Ints
     poses: Floats
+    node_boxes: Floats
+    node_ints: Ints
 
 
 @lru_cache(maxsize=64)
@@ -67,7 +70,8 @@ def query_object(shape: Shape) -> QueryObject:
         )
     packed = pack_now((shape, PlaceholderVolume()))
     poses = np.ascontiguousarray(packed.part_poses)
-    return QueryObject(packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links, poses)
+    arrays = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
+    return QueryObject(*arrays, poses, packed.node_boxes, packed.node_ints)
 
 
 def leaves(shape: Shape) -> list[Shape]:

@@ -30,6 +30,7 @@ from thud.terrain.surface_walk import (
     RESULT,
     STATUS,
     heights,
+    near_parts,
     part_box,
     walk_part,
 )
@@ -165,10 +166,11 @@ def spread_out(contacts, count, most):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
+    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
 )
 def surface_contacts_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, poses_s, poses_o, margin, most, room,
+    start, stop, surface, ints, reals, vertices, link_starts, links, parts, tree_boxes, tree_ints, poses_s, poses_o,
+    margin, most, room,
     contacts_out, count_out, status_out, needed_out,
 ):  # fmt: skip
     """Contacts of each row, world frame, normal from the surface to the shape, as far as they fit: needed_out[row] says
@@ -178,13 +180,16 @@ def surface_contacts_rows(
     cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
     box, result, counter = np.empty(6), np.zeros(RESULT), np.zeros(1, np.int64)
     found, local = np.empty((room, 4), np.int64), np.empty((room, CONTACT))
+    listed = np.empty(parts.shape[0], np.int64)
     a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
         status, count, needed = SEPARATED, 0, _I(0)
-        for b in range(a):
+        many = near_parts(surface, tree_boxes, tree_ints, r, t, margin, box, listed)
+        for i in range(many):
+            b = listed[i]
             rb, tb = part_place(parts, b, r, t)
             # Rounded off by the margin, the part touches all that is so near.
             radius = reals[b, RADIUS]

@@ -31,6 +31,7 @@ from thud.terrain.surface_walk import (
     POINT,
     RESULT,
     STATUS,
+    near_parts,
     part_box,
     patch_query,
     walk_part,
@@ -89,18 +90,19 @@ def part_in_ground(surface, ints, reals, verts, b, r, t, corners, counter):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]",
+    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]",
 )
 def surface_intersects_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, poses_s, poses_o, last_inout, status_out
-):
+    start, stop, surface, ints, reals, vertices, link_starts, links, parts, tree_boxes, tree_ints, poses_s, poses_o,
+    last_inout, status_out,
+):  # fmt: skip
     """Status of surface and shape for each row. last_inout (N, 4): part, quad, x, y of the patch that was met in the last
     frame and is asked first (part -1: none); then of the one met now."""
     reals, verts = reals.copy(), vertices.copy()
     corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
     cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
     box, result, found, counter = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64), np.zeros(1, np.int64)
-    near = np.zeros(parts.shape[0], np.uint8)
+    near, listed = np.zeros(parts.shape[0], np.uint8), np.empty(parts.shape[0], np.int64)
     a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         r, t = relative_pose(poses_s, row_of(poses_s, row), poses_o, row_of(poses_o, row))
@@ -116,7 +118,9 @@ def surface_intersects_rows(
                 status_out[row] = OVERLAPPING
                 continue
         last_inout[row, 0] = -1
-        for b in range(a):
+        many = near_parts(surface, tree_boxes, tree_ints, r, t, 0.0, box, listed)
+        for i in range(many):
+            b = listed[i]
             rb, tb = part_place(parts, b, r, t)
             part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
             result[BEST], result[NEAR] = 0.0, 0.0
@@ -133,7 +137,8 @@ def surface_intersects_rows(
                         last_inout[row, k] = found[0, k]
                     break
         if status == SEPARATED:
-            for b in range(a):
+            for i in range(many):
+                b = listed[i]
                 if near[b]:
                     rb, tb = part_place(parts, b, r, t)
                     if part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)[0]:
@@ -143,11 +148,11 @@ def surface_intersects_rows(
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], f8, "
+    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8, "
     "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1], i8[:,::1]",
 )
 def surface_distance_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, poses_s, poses_o, reach,
+    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, poses_s, poses_o, reach,
     distance_out, point_s_out, point_o_out, normal_out, status_out, place_out,
 ):  # fmt: skip
     """Unsigned distances, world frame, normal from the surface to the shape. place_out: part, quad, x, y of the nearest
@@ -203,7 +208,8 @@ def load_row(result, column):
     "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]",
 )
 def surface_cast_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, poses_s, poses_o, motion_s, motion_o,
+    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, poses_s, poses_o,
+    motion_s, motion_o,
     time_out, point_out, normal_out, status_out,
 ):  # fmt: skip
     """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
@@ -244,10 +250,11 @@ def surface_cast_rows(
             normal_out[row, k] = n[k]
 
 
-@kernel("i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
+@kernel("i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
 def surface_points_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, points_in, distance_out, point_out, quad_out
-):
+    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, points_in,
+    distance_out, point_out, quad_out,
+):  # fmt: skip
     """The nearest point of the surface to each point, in the surface's frame. The shape is a point."""
     reals, verts = reals.copy(), vertices.copy()
     corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))

@@ -334,3 +334,53 @@ def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
         n = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
         low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
         box_out[axis], box_out[axis + 3] = low, high
+
+
+@kernel(inner="surface, f8[::1]")
+def box_near(surface, box):
+    """Whether a box meets the box of any primitive and comes between its planes."""
+    k = _I(0)
+    b6 = surface.node_boxes
+    while k < surface.node_ints.shape[0]:
+        lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
+        if boxes_apart(box, lx, ly, lz, float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5]), 0.0):
+            k = _I(surface.node_ints[k, 0])
+            continue
+        item = _I(surface.node_ints[k, 1])
+        if item >= 0:
+            middle, half = 0.0, 0.0
+            for axis in range(3):
+                n = surface.planes[item, NORMAL + axis]
+                middle += 0.5 * n * (box[axis] + box[axis + 3])
+                half += 0.5 * abs(n) * (box[axis + 3] - box[axis])
+            if not beyond_planes(surface, item, middle - half, middle + half, 0.0, 0.0):
+                return True
+        k += 1
+    return False
+
+
+@kernel(inner="surface, f8[:,::1], i8[:,::1], mat3, vec3, f8, f8[::1], i8[::1]")
+def near_parts(surface, node_boxes, node_ints, r, t, margin, box, parts_out):
+    """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how many."""
+    count = 0
+    k = _I(0)
+    while k < node_ints.shape[0]:
+        for axis in range(3):
+            middle, half = t[axis], margin
+            for j in range(3):
+                low, high = node_boxes[k, j], node_boxes[k, j + 3]
+                middle += r[3 * axis + j] * 0.5 * (low + high)
+                half += abs(r[3 * axis + j]) * 0.5 * (high - low)
+            box[axis], box[axis + 3] = middle - half, middle + half
+        # A half-space has no box to speak of.
+        if not (box[0] <= box[3] and box[1] <= box[4] and box[2] <= box[5]) or box_near(surface, box):
+            if node_ints[k, 1] >= 0:
+                parts_out[count] = node_ints[k, 1]
+                count += 1
+            k += 1
+        else:
+            k = node_ints[k, 0]
+    if node_ints.shape[0] == 0:
+        parts_out[0] = 0
+        count = 1
+    return count
