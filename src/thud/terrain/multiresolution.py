@@ -71,6 +71,9 @@ SEPARATED = 0
 BOXES, PLANES, COARSEST, FINER, FINEST, PROJECTED, PEAKS, POINTS = range(8)
 COUNTS = 8
 
+# Stages, in order.
+EARLY_OUT, COARSEST_LEVEL, FINER_LEVEL, FINEST_LEVEL, SURFACE = range(5)
+
 
 @dataclass(frozen=True)
 class SurfaceCollision:
@@ -131,9 +134,9 @@ def volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, points, cou
     return pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)[0] != SEPARATED
 
 
-@kernel(inner="surface, *hulls, i8, i8, mat3, vec3, f8[::1], i8, i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[:,::1], i8[::1]")
+@kernel(inner="surface, *hulls, i8, i8, mat3, vec3, f8[::1], i8, i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[:,::1], i8, i8[::1]")
 def one_level_down(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, box, k, quad, step, x, y, points, corners, cells, counts
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, box, k, quad, step, x, y, points, corners, cells, stage, counts
 ):
     """Algorithms 11 and 12: whether a finest volume in cell (x, y) of the given step, which the part meets, confirms it."""
     ratio = surface.ratio
@@ -145,6 +148,8 @@ def one_level_down(
         finer = step // 2
         if finer < 2:
             # Algorithm 12: tetrahedra from the displacement map itself.
+            if stage < FINEST_LEVEL:
+                continue
             pace = step * ratio
             for j in range(y * pace, (y + 1) * pace):
                 for i in range(x * pace, (x + 1) * pace):
@@ -176,10 +181,11 @@ def one_level_down(
     return False
 
 
-@kernel(inner="surface, *hulls, i8, f8[:,::1], f8[:,::1], i8, u1[::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[::1]")
+@kernel(inner="surface, *hulls, i8, f8[:,::1], f8[:,::1], i8, u1[::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8, i8[::1]")
 def coarsest_level(
-    surface, ints, reals, verts, link_starts, links, a, places, boxes, k, confirmed, points, corners, cells, box, counts
-):
+    surface, ints, reals, verts, link_starts, links, a, places, boxes, k, confirmed,
+    points, corners, cells, box, stage, counts,
+):  # fmt: skip
     """Algorithm 10: the coarsest volumes of a primitive against all parts that are not confirmed yet."""
     quad = _I(surface.primitives[k, QUAD])
     side, coarsest = _I(surface.quads[quad, SIDE]), surface.map_ints[quad, STEP]
@@ -207,9 +213,9 @@ def coarsest_level(
                     load_cell(surface, quad, coarsest, x, y, points)
                     if not volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, points, 8):
                         continue
-                if one_level_down(
+                if stage > COARSEST_LEVEL and one_level_down(
                     surface, ints, reals, verts, link_starts, links, a, b, r, t, box, k, quad, coarsest, x, y,
-                    points, corners, cells, counts,
+                    points, corners, cells, stage, counts,
                 ):  # fmt: skip
                     confirmed[b] = 1
 
@@ -232,17 +238,20 @@ def collide(
     link_starts,
     links,
     parts,
+    _tree_boxes,
+    _tree_ints,
     pose_s,
     pose_o,
     motion,
     method,
     projection,
     peaks,
+    stage,
     hit_out,
     counts_out,
 ):
     """Algorithm 13, or the plain way. `motion`: what the object has moved by to get here, in the surface's frame: its box
-    sweeps over it. hit_out: parts that collide."""
+    sweeps over it. `stage`: the last to be done, EARLY_OUT to SURFACE, to tell what each costs. hit_out: parts that collide."""
     reals, verts = reals.copy(), vertices.copy()
     corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
     cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
@@ -287,12 +296,14 @@ def collide(
                 primitives[many] = item
                 many += 1
         k += 1
-    if method == MULTIRESOLUTION:
+    if method == MULTIRESOLUTION and stage > EARLY_OUT:
         for i in range(many):
             coarsest_level(
                 surface, ints, reals, verts, link_starts, links, a, places, boxes, primitives[i], confirmed,
-                points, corners, cells, box, counts_out,
+                points, corners, cells, box, stage, counts_out,
             )  # fmt: skip
+    if stage < SURFACE:
+        return
     for b in range(a):
         hit_out[b] = 0
         if method == MULTIRESOLUTION and not confirmed[b]:
@@ -392,7 +403,7 @@ def surface_collision(
     hit, counts = np.zeros(len(arrays.poses) - 1, dtype=np.uint8), np.zeros(COUNTS, dtype=np.int64)
     collide(
         surface.arrays, *arrays, rows_s, as_poses(pose, "pose"), np.ascontiguousarray(moved),
-        METHODS[method], PROJECTIONS[projection], int(peaks), hit, counts,
+        METHODS[method], PROJECTIONS[projection], int(peaks), SURFACE, hit, counts,
     )  # fmt: skip
     names = ("boxes", "planes", "coarsest", "finer", "finest", "projected", "peaks", "points")
     return SurfaceCollision(hit.astype(bool), dict(zip(names, counts.tolist())), method)

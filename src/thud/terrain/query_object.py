@@ -47,8 +47,8 @@ class PlaceholderVolume(Sphere):
 
 
 class QueryObject(NamedTuple):
-    """Arrays of GJK; the last part is the placeholder. `poses`: (P, 12) of the parts in the shape's frame; then the tree over the
-    parts, which a shape of one part has not."""
+    """Arrays of GJK; the last part is the placeholder. `poses`: (P, 12) of the parts in the shape's frame; then the tree
+    over the parts, which a shape of one part has not."""
 
     ints: Ints
     reals: Floats

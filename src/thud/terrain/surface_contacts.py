@@ -166,7 +166,8 @@ def spread_out(contacts, count, most):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
+    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], "
+    "f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
 )
 def surface_contacts_rows(
     start, stop, surface, ints, reals, vertices, link_starts, links, parts, tree_boxes, tree_ints, poses_s, poses_o,

@@ -361,7 +361,8 @@ def box_near(surface, box):
 
 @kernel(inner="surface, f8[:,::1], i8[:,::1], mat3, vec3, f8, f8[::1], i8[::1]")
 def near_parts(surface, node_boxes, node_ints, r, t, margin, box, parts_out):
-    """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how many."""
+    """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how
+    many."""
     count = 0
     k = _I(0)
     while k < node_ints.shape[0]:
