@@ -1,4 +1,4 @@
-"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4.
+"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4, and the threshold of 5.1.1.
 
 `python -m reproductions yang [--size ci|standard|full]`.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproductions.report import Report
-from reproductions.yang import example_4_3_1, figures_4_11_to_4_13, tables_4_1_to_4_3
+from reproductions.yang import example_4_3_1, figures_4_11_to_4_13, section_5_1_1, tables_4_1_to_4_3, tables_4_4_and_4_5
 
 #: What is reproduced, in the paper's order: modules with `run(size, report)`.
-SECTIONS = [tables_4_1_to_4_3, example_4_3_1, figures_4_11_to_4_13]
+SECTIONS = [tables_4_1_to_4_3, example_4_3_1, figures_4_11_to_4_13, tables_4_4_and_4_5, section_5_1_1]
 
 
 def run(size: str, files: list[Path] | None, out: Path) -> int:
     """Make all sections; returns how many of the paper's statements did not hold."""
     if files:
         raise SystemExit("reproductions yang: --model is not used; all scenes are generated")
-    report = Report("yang", f"[Yang] Chapter 4, `--size {size}`", size, out)
+    report = Report("yang", f"[Yang] Chapters 4 and 5, `--size {size}`", size, out)
     for section in SECTIONS:
         section.run(size, report)
     return report.close()

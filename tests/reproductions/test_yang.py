@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from reproductions.report import Report
-from reproductions.yang import SECTIONS, example_4_3_1, figures_4_11_to_4_13, tables_4_1_to_4_3
+from reproductions.yang import (
+    SECTIONS,
+    example_4_3_1,
+    figures_4_11_to_4_13,
+    section_5_1_1,
+    tables_4_1_to_4_3,
+    tables_4_4_and_4_5,
+)
 
 
 def test_tables_4_1_to_4_3_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,3 +52,29 @@ def test_finer_volumes_are_tighter(tmp_path: Path) -> None:
     figures_4_11_to_4_13.run("ci", report)
     assert report.close() == 0
     assert (tmp_path / "yang_figures_4_11_to_4_13.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_multiresolution_projects_less_and_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tables_4_4_and_4_5 in SECTIONS
+    report = Report("yang", "tables", "ci", tmp_path)
+    tables_4_4_and_4_5.run("ci", report)
+    assert report.close() == 0
+    printed = capsys.readouterr().out
+    assert "Table 4.4: frame" in printed
+    assert "Table 4.5: frame" in printed
+    assert "0 and 0 differ among parts that touch the surface" in printed
+    assert (tmp_path / "yang_figures_4_14_and_a_4_to_a_6.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_ways_agree_on_small_objects(tmp_path: Path) -> None:
+    assert section_5_1_1 in SECTIONS
+    report = Report("yang", "threshold", "ci", tmp_path)
+    section_5_1_1.run("ci", report)
+    assert report.close() == 0
+    assert (tmp_path / "yang_section_5_1_1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_where_the_ways_cross() -> None:
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 2.0)]) == pytest.approx(16.0)
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 1.5), (32, 0.0, 0.0, 2.0)]) == 0.0
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 0.9)]) == float("inf")
