@@ -98,6 +98,7 @@ class DisplacedSurface(Shape):
             raise InvalidShapeError(error)
         check.check_facing(positions, directions, primitives)
         materials, details = self._check_details(len(primitives))
+        check.check_reach(directions, displacements, details)
         if self.thickness is not None and not 0.0 < float(self.thickness) < np.inf:
             raise InvalidInputError(f"thickness: expected a positive number or None, got {self.thickness!r}")
         order = np.argsort(owner, kind="stable")

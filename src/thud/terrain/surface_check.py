@@ -60,6 +60,18 @@ def check_vertices(positions: Floats, directions: Floats, coordinates: Ints, sha
         )
 
 
+def check_reach(directions: Floats, displacements: npt.NDArray[np.float32], details: npt.NDArray[np.float32]) -> None:
+    """No sample is out of the range of coordinates."""
+    most = float(np.abs(displacements).max()) + (float(np.abs(details).max()) if details.size else 0.0)
+    with np.errstate(over="ignore"):
+        reach = np.abs(directions).max(axis=1) * most
+    if not reach.max() <= MESH_COORDINATE:
+        raise InvalidShapeError(
+            f"directions: row {int(np.argmax(reach))} times the largest displacement ({most:g}) leads beyond "
+            f"{MESH_COORDINATE:g}, the limit of surfaces"
+        )
+
+
 def check_quads(quads: Ints, shape: tuple[int, ...]) -> None:
     """Squares of the map whose side is a power of two; they may share borders and nothing else."""
     side = quads[:, 2]
@@ -159,13 +171,15 @@ def tiling_error(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) 
     """Whether primitives of equal total area still overlap: every square's two halves are covered once each."""
     count = np.bincount(owner, minlength=len(quads))
     four = np.bincount(owner, weights=primitives[:, 3] >= 0, minlength=len(quads))
+    by_quad = np.argsort(owner, kind="stable")
+    start = np.concatenate([[0], np.cumsum(count)])
     for quad in np.flatnonzero((count > 2) | ((count == 2) & (four > 0))).tolist():
         s, t, side = quads[quad].tolist()
         # Two points of each square that lie on no line through two nodes of the quad: irrational offsets.
         x, y = np.meshgrid(np.arange(s, s + side), np.arange(t, t + side))
         for dx, dy in ((0.7236067977, 0.1180339887), (0.2360679775, 0.9021130326)):
             seen = np.zeros(x.shape, dtype=np.int64)
-            for row in np.flatnonzero(owner == quad).tolist():
+            for row in by_quad[start[quad] : start[quad + 1]].tolist():
                 corners = coordinates[primitives[row][primitives[row] >= 0]]
                 inside = np.ones(x.shape, dtype=bool)
                 for a, b in zip(corners, np.roll(corners, -1, axis=0)):
@@ -175,10 +189,8 @@ def tiling_error(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) 
                 return f"quads: row {quad}: its primitives overlap or leave gaps; they must tile it"
     pairs = np.flatnonzero((count == 2) & (four == 0))
     if len(pairs):
-        order = np.argsort(owner, kind="stable")
-        first = np.searchsorted(owner[order], pairs)
-        for quad, at in zip(pairs.tolist(), first.tolist()):
-            corners = {tuple(c) for k in (0, 1) for c in coordinates[primitives[order[at + k], :3]].tolist()}
+        for quad, at in zip(pairs.tolist(), start[pairs].tolist()):
+            corners = {tuple(c) for k in (0, 1) for c in coordinates[primitives[by_quad[at + k], :3]].tolist()}
             if len(corners) != 4:
                 return f"quads: row {quad}: its two triangles overlap; they must tile it"
     return None

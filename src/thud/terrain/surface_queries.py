@@ -194,23 +194,33 @@ def raycast(
     """First hits, from either side; `triangle` is the quad that was hit."""
     from thud.terrain.surface_rays import surface_ray_rows
 
-    turn, place = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
-    start = np.ascontiguousarray(np.broadcast_to(np.einsum("nji,nj->ni", turn, origins - place), (count, 3)))
-    along = np.ascontiguousarray(np.broadcast_to(np.einsum("nji,nj->ni", turn, directions), (count, 3)))
+    start, along = _unturned(rows, origins - rows[:, 9:], count), _unturned(rows, directions, count)
     found, normal, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     arguments = (surface.arrays, start, along, reach, int(any_hit), found, normal, quad, np.empty((count, 2)))
     run_rows(surface_ray_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
     hit = np.isfinite(found)
     point = np.where(hit[:, None], origins + np.where(hit, found, 0.0)[:, None] * directions, 0.0)
-    return RayHits(found, point, np.einsum("nij,nj->ni", turn, normal), quad)
+    return RayHits(found, point, _turned(rows, normal), quad)
+
+
+def _unturned(rows: Floats, vectors: Floats, count: int) -> Floats:
+    """(count, 3) vectors of the world in the frames of pose rows. Each row has the same bytes whatever the number of rows."""
+    x, y, z = vectors.T
+    turned = [rows[:, k] * x + rows[:, 3 + k] * y + rows[:, 6 + k] * z for k in range(3)]
+    return np.ascontiguousarray(np.broadcast_to(np.stack(turned, axis=1), (count, 3)))
+
+
+def _turned(rows: Floats, vectors: Floats) -> Floats:
+    """The other way."""
+    x, y, z = vectors.T
+    return np.stack([rows[:, 3 * k] * x + rows[:, 3 * k + 1] * y + rows[:, 3 * k + 2] * z for k in range(3)], axis=1)
 
 
 def contains(surface: DisplacedSurface, points: Floats, rows: Floats, count: int, threads: int | None) -> npt.NDArray[np.bool_]:
     """Whether points are in the ground."""
     from thud.terrain.ground import BELOW, in_ground_rows
 
-    turn, place = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
-    local = np.ascontiguousarray(np.broadcast_to(np.einsum("nji,nj->ni", turn, points - place), (count, 3)))
+    local = _unturned(rows, points - rows[:, 9:], count)
     where = np.empty(count, dtype=np.uint8)
     run_rows(in_ground_rows, count, threads, surface.arrays, local, where)
     return np.asarray(where == BELOW)
@@ -222,15 +232,14 @@ def closest_point(
     """The nearest point of the surface; signed: negative in the ground. `triangle` is the quad."""
     from thud.terrain.surface_meets import surface_points_rows
 
-    turn, place = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
-    local = np.ascontiguousarray(np.broadcast_to(np.einsum("nji,nj->ni", turn, points - place), (count, 3)))
+    local = _unturned(rows, points - rows[:, 9:], count)
     found, near, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     arguments = (surface.arrays, *query_object(_POINT), local, found, near, quad)
     run_rows(surface_points_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
     if signed:
         inside = contains(surface, points, rows, count, threads)
         found = np.where(inside, -found, found)
-    return ClosestPoints(found, np.einsum("nij,nj->ni", turn, near) + place, quad)
+    return ClosestPoints(found, _turned(rows, near) + rows[:, 9:], quad)
 
 
 #: A point, as far as GJK is concerned.

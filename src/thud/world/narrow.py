@@ -1,7 +1,7 @@
 """From pairs of bodies whose boxes overlap to those that meet, and how: the mid and the narrow phase.
 
-Convex pairs are one batch over the packed shapes. Pairs with a mesh are told apart by their covers first (the mid phase); what
-is left goes to the mesh queries in batches of the same two shapes.
+Convex pairs are one batch over the packed shapes. Pairs with a mesh or a displaced surface are told apart by their covers first
+(the mid phase); what is left goes to the queries of the shapes themselves in batches of the same two.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import numpy.typing as npt
 from thud._threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
 from thud.continuous import convex_dispatch as convex_casts
-from thud.continuous import mesh_contacts
-from thud.continuous import mesh_dispatch as mesh_casts
-from thud.continuous.mesh_depth import signed_distance
 from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.mesh_volumes import surviving_levels
 from thud.pose import Pose
@@ -26,6 +23,7 @@ from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
+from thud.world import covered_pairs
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
 from thud.world.shape_set import ShapeSet
@@ -55,10 +53,10 @@ class Scene:
         """The mesh's support-plane mapping; if it has none, one of its root."""
         return mesh.support_planes if mesh.spm is not None else self.shapes.root_planes(mesh)
 
-    def with_mesh(self, pairs: Ints) -> Bools:
-        """(M,) pairs in which a mesh takes part."""
-        mesh = self.shapes.is_mesh[self.shape]
-        return mesh[pairs[:, 0]] | mesh[pairs[:, 1]]
+    def with_cover(self, pairs: Ints) -> Bools:
+        """(M,) pairs in which a mesh or a surface takes part."""
+        covered = self.shapes.is_covered[self.shape]
+        return covered[pairs[:, 0]] | covered[pairs[:, 1]]
 
     def table(self, pairs: Ints) -> tuple[Packed, Ints, Floats, Floats, bool, int]:
         """What `dispatch` takes: packed shapes, pairs of their rows, poses of both sides."""
@@ -115,30 +113,30 @@ def planes_part(scene: Scene, pairs: Ints) -> Bools:
 
 def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
     """(M,) whether each pair meets; what is undecided counts as meeting."""
-    mesh = scene.with_mesh(pairs)
+    covered = scene.with_cover(pairs)
     stats = scene.stats
-    if midphase in ("none", "spm") and mesh.any():
+    if midphase in ("none", "spm") and covered.any():
         hit = np.ones(len(pairs), np.bool_)
         with stats.phase("narrow"):
-            hit[~mesh] = covers_meet(scene, np.ascontiguousarray(pairs[~mesh]), axes)
+            hit[~covered] = covers_meet(scene, np.ascontiguousarray(pairs[~covered]), axes)
         if midphase == "spm":
             with stats.phase("mid"):
-                hit[mesh] = ~planes_part(scene, pairs[mesh])
-            stats.mid_tested += int(mesh.sum())
-            stats.mid_rejected += int((mesh & ~hit).sum())
+                hit[covered] = ~planes_part(scene, pairs[covered])
+            stats.mid_tested += int(covered.sum())
+            stats.mid_rejected += int((covered & ~hit).sum())
     else:
-        with stats.phase("mid" if mesh.any() else "narrow"):
+        with stats.phase("mid" if covered.any() else "narrow"):
             hit = covers_meet(scene, pairs, axes)
-        stats.mid_tested += int(mesh.sum())
-        stats.mid_rejected += int((mesh & ~hit).sum())
-    ask = np.flatnonzero(mesh & hit)
-    stats.narrow_tested += int((~mesh).sum()) + len(ask)
+        stats.mid_tested += int(covered.sum())
+        stats.mid_rejected += int((covered & ~hit).sum())
+    ask = np.flatnonzero(covered & hit)
+    stats.narrow_tested += int((~covered).sum()) + len(ask)
     with stats.phase("narrow"):
         if caches is not None:
             caches.begin()
         for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
             cache = None if caches is None else caches.cache(a, b, pairs[ask[rows]])
-            hit[ask[rows]] = mesh_dispatch.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
+            hit[ask[rows]] = covered_pairs.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
         if caches is not None:
             caches.end()
     stats.hits = int(hit.sum())
@@ -147,18 +145,18 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
 
 def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Contacts:
     """Contacts of pairs that are known to meet, or are to be looked at anyway; `row` is that of `pairs`."""
-    mesh = scene.with_mesh(pairs)
+    covered = scene.with_cover(pairs)
     found: list[Contacts] = []
     status = np.full(len(pairs), Status.SEPARATED, np.uint8)
-    convex = np.flatnonzero(~mesh)
+    convex = np.flatnonzero(~covered)
     options = {"margin": margin, "max_points": max_points, "threads": scene.threads}
     if len(convex):
         part = dispatch.contacts(*scene.table(pairs[convex]), **options)  # type: ignore[arg-type]
         status[convex] = part.status
         found.append(_renumbered(part, convex))
-    ask = np.flatnonzero(mesh)
+    ask = np.flatnonzero(covered)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-        part = mesh_contacts.contacts(a, b, poses_a, poses_b, len(rows), **options)  # type: ignore[arg-type]
+        part = covered_pairs.contacts(a, b, poses_a, poses_b, len(rows), **options)  # type: ignore[arg-type]
         status[ask[rows]] = part.status
         found.append(_renumbered(part, ask[rows]))
     return _joined_contacts(found, status)
@@ -193,26 +191,26 @@ def _joined_contacts(found: list[Contacts], status: npt.NDArray[np.uint8]) -> Co
 def distances(scene: Scene, pairs: Ints, reach: float, signed: bool) -> Distances:
     """Distances of all pairs; beyond `reach` inf."""
     out = dispatch.empty_distances(len(pairs))
-    mesh = scene.with_mesh(pairs)
+    covered = scene.with_cover(pairs)
 
     def put(rows: Ints, part: Distances) -> None:
         for name in ("distance", "point_a", "point_b", "normal", "status"):
             getattr(out, name)[rows] = getattr(part, name)
 
-    convex = np.flatnonzero(~mesh)
+    convex = np.flatnonzero(~covered)
     if len(convex):
         put(convex, dispatch.distance(*scene.table(pairs[convex]), signed=signed, max_distance=reach, threads=scene.threads))
-    ask = np.flatnonzero(mesh)
+    ask = np.flatnonzero(covered)
     if len(ask):
-        # The mid phase: covers that are farther apart hold meshes that are.
+        # The mid phase: covers that are farther apart hold shapes that are.
         near = dispatch.distance(*scene.table(pairs[ask]), max_distance=reach, threads=scene.threads)
         put(ask, near)
         scene.stats.mid_tested += len(ask)
         ask = ask[np.isfinite(near.distance)]
-        scene.stats.mid_rejected += int(mesh.sum()) - len(ask)
+        scene.stats.mid_rejected += int(covered.sum()) - len(ask)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-        query = signed_distance if signed else mesh_dispatch.distance
-        put(ask[rows], query(a, b, poses_a, poses_b, len(rows), reach=reach, threads=scene.threads))
+        part = covered_pairs.distance(a, b, poses_a, poses_b, len(rows), signed=signed, reach=reach, threads=scene.threads)
+        put(ask[rows], part)
     scene.stats.narrow_tested += len(convex) + len(ask)
     return out
 
@@ -222,18 +220,18 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
     body marked in `bullet` (N,) are asked by a ray."""
     count = len(pairs)
     out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
-    mesh, by_ray = scene.with_mesh(pairs), bullet[pairs].any(axis=1)
-    convex = np.flatnonzero(~mesh & ~by_ray)
+    covered, by_ray = scene.with_cover(pairs), bullet[pairs].any(axis=1)
+    convex = np.flatnonzero(~covered & ~by_ray)
     if len(convex):
         chosen = pairs[convex]
         packed, rows, poses_a, poses_b, _, number = scene.table(chosen)
         moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
         _put_impacts(out, convex, convex_casts.cast(packed, rows, poses_a, poses_b, *moves, number, scene.threads))
-    ask = np.flatnonzero(mesh & ~by_ray)
+    ask = np.flatnonzero(covered & ~by_ray)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
         chosen = pairs[ask[rows]]
         moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
-        _put_impacts(out, ask[rows], mesh_casts.cast(a, b, poses_a, poses_b, *moves, len(rows), scene.threads))
+        _put_impacts(out, ask[rows], covered_pairs.cast(a, b, poses_a, poses_b, *moves, len(rows), scene.threads))
     ask = np.flatnonzero(by_ray)
     if len(ask):
         # The bullet first, A if both are.

@@ -16,7 +16,10 @@ from thud.math.vec3 import load3
 from thud.narrowphase.raycast import ray_shape, write_hit
 from thud.pose import Pose
 from thud.queries import raycast
-from thud.results import WorldRayHits
+from thud.results import RayHits, WorldRayHits
+from thud.shapes.shape import Shape
+from thud.terrain import surface_queries
+from thud.terrain.surface import DisplacedSurface
 from thud.world.narrow import Scene
 
 Floats = npt.NDArray[np.float64]
@@ -78,25 +81,35 @@ def first_hits(
     """First hits of rays, directions of unit length, on the bodies whose layers the mask has; `handle` is the row."""
     count = len(origins)
     seen = (rules[:, LAYER] & np.uint64(mask & (2**64 - 1))) != 0
-    mesh = scene.shapes.is_mesh[scene.shape] & (scene.shape >= 0)
+    covered = scene.shapes.is_covered[scene.shape] & (scene.shape >= 0)
     out = WorldRayHits(
         np.empty(count, np.int64), np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.int64)
     )
     run_rows(
-        world_ray_rows, count, scene.threads, scene.packed, scene.shape_rows, scene.shape, scene.poses, seen & ~mesh,
+        world_ray_rows, count, scene.threads, scene.packed, scene.shape_rows, scene.shape, scene.poses, seen & ~covered,
         *tree.arrays, origins, directions, reach, int(any_hit), out.handle, out.distance, out.point, out.normal, out.triangle,
         rows_per_chunk=64,
     )  # fmt: skip
-    if (mesh & seen).any() and count:
-        _mesh_hits(scene, tree, mesh & seen, origins, directions, reach, any_hit, out)
+    if (covered & seen).any() and count:
+        _covered_hits(scene, tree, covered & seen, origins, directions, reach, any_hit, out)
     return out
 
 
-def _mesh_hits(
+def _shape_hits(
+    shape: Shape, poses: Floats, origins: Floats, directions: Floats, reach: float, any_hit: bool, threads: int | None
+) -> RayHits:
+    """As `thud.raycast`, for (N, 12) poses and directions of unit length."""
+    if isinstance(shape, DisplacedSurface):
+        return surface_queries.raycast(shape, origins, directions, poses, len(poses), reach, any_hit, threads)
+    pose = Pose.from_rows(poses)
+    return raycast(shape, origins, directions, pose=pose, max_distance=reach, any_hit=any_hit, threads=threads)
+
+
+def _covered_hits(
     scene: Scene, tree: BodyTree, chosen: npt.NDArray[np.bool_], origins: Floats, directions: Floats, reach: float,
     any_hit: bool, out: WorldRayHits,
 ) -> None:  # fmt: skip
-    """Go on with the bodies that are meshes or have some, as far as nothing nearer was hit."""
+    """Go on with the bodies that are surfaces or meshes or have some, as far as nothing nearer was hit."""
     places, items, _ = rays_in_tree(tree.arrays, origins, directions, np.minimum(out.distance, reach), scene.threads)
     ray = np.repeat(np.arange(len(origins)), np.diff(places))
     wanted = chosen[items]
@@ -108,10 +121,7 @@ def _mesh_hits(
     for rows in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1) if len(order) else []:
         shape = scene.shapes.shape(int(kinds[rows[0]]))
         at, who = ray[rows], body[rows]
-        hits = raycast(
-            shape, origins[at], directions[at], pose=Pose.from_rows(scene.poses[who]), max_distance=reach, any_hit=any_hit,
-            threads=scene.threads,
-        )  # fmt: skip
+        hits = _shape_hits(shape, scene.poses[who], origins[at], directions[at], reach, any_hit, scene.threads)
         # The nearest of each ray; of equal ones the lowest row.
         found = np.flatnonzero(np.isfinite(hits.distance))
         found = found[np.lexsort([who[found], hits.distance[found], at[found]])]

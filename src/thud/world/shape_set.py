@@ -1,7 +1,7 @@
 """The shapes of a world: each kept once, packed as they come, for the kernels.
 
-A convex shape (or a compound of such) is packed as it is. One with a mesh in it is packed as its cover, a convex hull: that
-gives its box, and the mid phase; the narrow phase takes the mesh itself.
+A convex shape (or a compound of such) is packed as it is. One with a mesh in it, or a displaced surface, is packed as its
+cover, a convex hull: that gives its box, and the mid phase; the narrow phase takes the shape itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.bounds.support_planes import SupportPlanes, support_planes
-from thud.continuous.mesh_depth import cover
-from thud.errors import InvalidInputError
-from thud.narrowphase.mesh_dispatch import has_mesh
+from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere
 from thud.shapes.packed import Packed, joined, pack_now
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
+from thud.terrain.surface import DisplacedSurface
+from thud.world.covered_pairs import cover_of, has_surface_inside, is_covered
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,8 +42,10 @@ class ShapeSet:
         self._pending: dict[int, None] = {}
         self._garbage = 0
         self._planes: dict[int, tuple[TriangleMesh, SupportPlanes]] = {}
-        self.is_mesh = np.empty(0, np.bool_)
-        """(S,) whether the shape has a mesh in it."""
+        self.is_covered = np.empty(0, np.bool_)
+        """(S,) whether the shape has a mesh in it or is a displaced surface."""
+        self.is_surface = np.empty(0, np.bool_)
+        """(S,) whether the shape is a displaced surface."""
 
     def add(self, shape: Shape, users: int = 1) -> int:
         """Index of the shape; equal simple shapes share one."""
@@ -78,15 +80,16 @@ class ShapeSet:
         self.shapes += [None] * more
         self.users += [0] * more
         self._keys += [None] * more
-        if count > len(self.is_mesh):
+        if count > len(self.is_covered):
             room = max(16, count)
-            self.is_mesh = np.concatenate([self.is_mesh, np.zeros(room, np.bool_)])
+            self.is_covered = np.concatenate([self.is_covered, np.zeros(room, np.bool_)])
+            self.is_surface = np.concatenate([self.is_surface, np.zeros(room, np.bool_)])
             self._rows = np.concatenate([self._rows, np.full(room, -1)])
 
     def _put(self, index: int, shape: Shape, key: Hashable, users: int) -> None:
         self.shapes[index], self.users[index], self._keys[index] = shape, users, key
         self._number[key] = index
-        self.is_mesh[index] = has_mesh(shape)
+        self.is_covered[index], self.is_surface[index] = is_covered(shape), isinstance(shape, DisplacedSurface)
         self._pending[index] = None
 
     def restore(self, shapes: Sequence[Shape | None], users: Sequence[int], free: Sequence[int]) -> None:
@@ -111,6 +114,7 @@ class ShapeSet:
         if self.users[index] == 0:
             self._planes.pop(id(self.shapes[index]), None)
             del self._number[self._keys[index]]
+            self.is_covered[index] = self.is_surface[index] = False
             self.shapes[index] = self._keys[index] = None
             self._free.append(index)
             if index in self._pending:
@@ -139,7 +143,7 @@ class ShapeSet:
             self._packed, self._garbage = None, 0
             self._pending = {k: None for k, shape in enumerate(self.shapes) if shape is not None}
         if self._pending:
-            covers = [self.shape(k) if not self.is_mesh[k] else cover(self.shape(k)) for k in self._pending]
+            covers = [cover_of(self.shape(k)) if self.is_covered[k] else self.shape(k) for k in self._pending]
             fresh = pack_now(tuple(covers))
             first = 0 if self._packed is None else len(self._packed.shape_ints)
             self._packed = fresh if self._packed is None else joined(self._packed, fresh)
@@ -155,4 +159,6 @@ def shape_key(shape: Shape) -> Hashable:
         return type(shape), *(tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in values)
     if not isinstance(shape, Shape):
         raise InvalidInputError(f"shape: expected a thud shape, got a {type(shape).__name__}")
+    if has_surface_inside(shape):
+        raise UnsupportedQueryError("shape: a Compound with a DisplacedSurface; add the surface as a body of its own")
     return id(shape)

@@ -29,13 +29,15 @@ from thud.shapes import (
     TriangleMesh,
 )
 from thud.shapes.shape import Shape, frozen
+from thud.terrain.surface import DisplacedSurface
+from thud.world.surface_state import surface_from, surface_numbers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 #: Kinds of nodes by their numbers in `shape_kinds`: never renumbered, new ones come last.
 KINDS: tuple[type[Shape], ...] = (
-    Sphere, Box, Capsule, Cylinder, Cone, Ellipsoid, HalfSpace, ConvexHull, TriangleMesh, Compound,
+    Sphere, Box, Capsule, Cylinder, Cone, Ellipsoid, HalfSpace, ConvexHull, TriangleMesh, Compound, DisplacedSurface,
 )  # fmt: skip
 
 #: What describes the shapes that a few numbers make: name and count of each argument.
@@ -131,6 +133,8 @@ class _Nodes:
                 ints = np.concatenate([ints, shape.tree.skip, shape.tree.first, shape.tree.order])
         elif isinstance(shape, ConvexHull):
             reals = np.ravel(shape.points)
+        elif isinstance(shape, DisplacedSurface):
+            reals, ints = surface_numbers(shape)
         else:
             reals = np.concatenate([np.ravel(getattr(shape, name)) for name, _ in _NUMBERS[type(shape)]])
         if not isinstance(shape, Compound):
@@ -189,6 +193,8 @@ def unflatten(state: Mapping[str, Any]) -> list[Shape | None]:
                 limits.single()
                 if KINDS[kind] is TriangleMesh:
                     nodes.append(_mesh(reals, ints, next(meshes)))
+                elif KINDS[kind] is DisplacedSurface:
+                    nodes.append(surface_from(reals, ints))
                 else:
                     nodes.append(_convex(KINDS[kind], reals))
         except (InvalidInputError, ArithmeticError) as error:

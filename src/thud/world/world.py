@@ -20,6 +20,7 @@ from thud.pose import PoseLike, quaternion_from_rotation
 from thud.queries import unit
 from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
 from thud.shapes.shape import Shape
+from thud.terrain.surface import DisplacedSurface
 from thud.world import narrow
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes, swept_boxes
@@ -52,7 +53,8 @@ class World:
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
-    `StaleHandleError`. Static bodies never meet static bodies.
+    `StaleHandleError`. Static bodies never meet static bodies. A `DisplacedSurface` is always static, and meets convex shapes
+    and compounds of them.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class World:
         pose: PoseLike = None,
         *,
         name: str | None = None,
-        static: bool = False,
+        static: bool | None = None,
         mass: float | None = None,
         layer: int = 0,
         mask: int = ~0,
@@ -108,7 +110,8 @@ class World:
         shape : any shape; equal ones are stored once
         pose : one pose, world frame
         name : for reports; need not be unique
-        static : never meets another static body
+        static : never meets another static body. Default: False, but True for a `DisplacedSurface`, which can be nothing else
+            and takes no mass, velocity or bullet
         mass : kg
         layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree
         velocity, angular_velocity : (3,) m/s and rad/s, world frame; what `impacts` moves it by
@@ -123,13 +126,16 @@ class World:
             mass = as_positive(mass, "mass")
         linear = _as_velocity(velocity, "velocity")
         angular = _as_velocity(angular_velocity, "angular_velocity")
+        if isinstance(shape, DisplacedSurface):
+            static = True if static is None else static
+            refuse_moving_surface(static, mass is not None, bool(linear.any() or angular.any()), bullet)
         index = self._shapes.add(shape)
         bodies = self._bodies
         row = bodies.take_row()
         bodies.poses[row], bodies.shape[row] = row_pose[0], index
         bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
         bodies.mass[row], bodies.bullet[row] = np.nan if mass is None else mass, bullet
-        bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(static)
+        bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(bool(static))
         bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
         if name is not None:
             bodies.names[row] = str(name)
@@ -142,7 +148,7 @@ class World:
         poses: PoseLike = None,
         *,
         names: Sequence[str | None] | None = None,
-        static: npt.ArrayLike = False,
+        static: npt.ArrayLike | None = None,
         mass: npt.ArrayLike | None = None,
         layer: npt.ArrayLike = 0,
         mask: npt.ArrayLike = ~0,
@@ -164,14 +170,17 @@ class World:
         masses = np.full(count, np.nan) if mass is None else _each(finite_array(mass, "mass"), count, "mass")
         if (masses <= 0.0).any():
             raise InvalidInputError(f"mass: row {int(np.argmax(masses <= 0.0))} is not positive")
-        rules = as_rules(
-            count, _each(static, count, "static"), _each(layer, count, "layer"), _each(mask, count, "mask")
-        )  # fmt: skip
+        is_surface = np.broadcast_to([isinstance(shape, DisplacedSurface) for shape in given], (count,))
+        still = is_surface if static is None else _each(static, count, "static")
+        rules = as_rules(count, still, _each(layer, count, "layer"), _each(mask, count, "mask"))
         linear, angular = (
             np.zeros((count, 3)) if value is None else _each(as_points(value, name), count, name)
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
         bullets = _each(bullet, count, "bullet")
+        for row in np.flatnonzero(is_surface).tolist():
+            moves = linear[row].any() or angular[row].any()
+            refuse_moving_surface(bool(still[row]), not np.isnan(masses[row]), moves, bool(bullets[row]), f"row {row}")
         bodies = self._bodies
         index = self._shapes.add_many(given, count)
         rows = bodies.take_rows(count)
@@ -217,9 +226,15 @@ class World:
     def set_shape(self, handle: int, shape: Shape) -> None:
         """Give a body another shape, such as `mesh.deformed(vertices)`."""
         row = int(self._bodies.rows(handle, "handle")[0])
+        bodies = self._bodies
+        if isinstance(shape, DisplacedSurface):
+            moves = bodies.velocity[row].any() or bodies.angular_velocity[row].any()
+            refuse_moving_surface(
+                bool(bodies.rules[row, STATIC]), not np.isnan(bodies.mass[row]), moves, bool(bodies.bullet[row]), "handle"
+            )
         index = self._shapes.add(shape)
-        self._shapes.release(int(self._bodies.shape[row]))
-        self._bodies.shape[row], self._bodies.moved[row] = index, True
+        self._shapes.release(int(bodies.shape[row]))
+        bodies.shape[row], bodies.moved[row] = index, True
 
     def set_poses(self, handles: npt.ArrayLike, poses: PoseLike) -> None:
         """Move bodies: N handles and one or N poses."""
@@ -241,9 +256,16 @@ class World:
         """What `impacts` moves bodies by: (3,) or (N, 3) m/s, and rad/s unless None, world frame."""
         rows = self._bodies.rows(handles)
         linear = _each(as_points(velocity, "velocity"), len(rows), "velocity")
+        angular = None
         if angular_velocity is not None:
-            angular = as_points(angular_velocity, "angular_velocity")
-            self._bodies.angular_velocity[rows] = _each(angular, len(rows), "angular_velocity")
+            angular = _each(as_points(angular_velocity, "angular_velocity"), len(rows), "angular_velocity")
+        surface = self._shapes.is_surface[self._bodies.shape[rows]]
+        if linear[surface].any() or (angular is not None and angular[surface].any()):
+            raise InvalidInputError(
+                f"velocity: row {int(np.argmax(surface))} is a DisplacedSurface, which is static: expected 0"
+            )
+        if angular is not None:
+            self._bodies.angular_velocity[rows] = angular
         self._bodies.velocity[rows] = linear
 
     def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
@@ -330,6 +352,22 @@ class World:
         self.stats.broad_pairs = len(found)
         return found
 
+    def _askable(self, pairs: Ints) -> Ints:
+        """The pairs, none of them a surface and a mesh: a named error if there is one."""
+        surface = self._shapes.is_surface
+        if not surface.any():
+            return pairs
+        kind = self._bodies.shape[pairs]
+        both = surface[kind].any(axis=1) & self._shapes.is_covered[kind].all(axis=1)
+        if both.any():
+            rows = pairs[int(np.argmax(both))]
+            a, b = (f"{handle} ({self.name(handle) or 'no name'})" for handle in self.handle_of(rows).tolist())
+            raise UnsupportedQueryError(
+                f"bodies {a} and {b}: a DisplacedSurface and a mesh whose boxes overlap; give `thud.decompose(mesh)` instead "
+                "of the mesh, make it static, or keep the two apart by layer and mask"
+            )
+        return pairs
+
     # Queries
 
     def pairs(self) -> Ints:
@@ -340,7 +378,7 @@ class World:
     def intersecting(self) -> Ints:
         """(M, 2) handles of the pairs of bodies that meet, sorted by their rows. Touching counts; so does what is undecided."""
         self._begin("intersecting")
-        found = self._broad_pairs()
+        found = self._askable(self._broad_pairs())
         if len(found):
             found = found[narrow.meeting(self._scene(), found, self._axes, self._mesh_caches, self.midphase)]
         return self.handle_of(found)
@@ -355,7 +393,7 @@ class World:
         """
         margin = as_positive(margin, "margin", zero=True)
         self._begin("contacts")
-        pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
+        pairs = self._askable(self._broad_pairs() if margin == 0.0 else self._pairs_within(margin))
         if len(pairs) and margin == 0.0:
             pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self._mesh_caches, self.midphase)]
         if not len(pairs):
@@ -395,7 +433,7 @@ class World:
                 f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"
             )
         self._begin("distances")
-        pairs = self._pairs_within(reach)
+        pairs = self._askable(self._pairs_within(reach))
         if not len(pairs):
             whole, real = np.empty(0, np.int64), np.empty((0, 3))
             return WorldDistances(whole, whole, np.empty(0), real, real, real, np.empty(0, np.uint8))
@@ -491,7 +529,7 @@ class World:
             )  # fmt: skip
         boxes = Boxes(bounds, self._current_rules())
         with self.stats.phase("broad"):
-            pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
+            pairs = self._askable(self._filtered(self._swept_phase.pairs(boxes, threads=self.threads)))
         self.stats.broad_pairs = len(pairs)
         if not len(pairs):
             return _no_impacts()
@@ -513,6 +551,18 @@ def _each(value: npt.ArrayLike, count: int, name: str) -> npt.NDArray[Any]:
     if len(array) not in (1, count):
         raise InvalidInputError(f"{name}: expected one or {count} rows, got {len(array)}")
     return np.broadcast_to(array, (count, *array.shape[1:]))
+
+
+def refuse_moving_surface(static: bool, mass: bool, moves: bool, bullet: bool, where: str = "") -> None:
+    """Named error unless a body that is a surface is one that stays where it is."""
+    given = [
+        name for name, wrong in (("static=False", not static), ("mass", mass), ("velocity", moves), ("bullet", bullet)) if wrong
+    ]
+    if given:
+        raise InvalidInputError(
+            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface is static ground without mass and "
+            "velocity; move it by set_poses"
+        )
 
 
 def _as_velocity(value: npt.ArrayLike | None, name: str) -> Floats:

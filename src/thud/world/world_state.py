@@ -11,6 +11,8 @@ import numpy.typing as npt
 from thud.broadphase.boxes import LAYER, STATIC
 from thud.constants import SAVED_BODIES
 from thud.errors import InvalidInputError
+from thud.shapes.shape import Shape
+from thud.terrain.surface import DisplacedSurface
 from thud.world.shape_state import check_rigid, flatten, unflatten
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     options = _checked_options(state["options"])
     shapes = unflatten(state)
     users = _users(state, len(shapes))
+    _check_surfaces(state, shapes)
     alive, used = state["alive"], len(state["alive"])
     names = _checked_names(state["names"], alive)
     world = make(filter=filter, **options)
@@ -169,6 +172,15 @@ def _checked_names(names: Any, alive: npt.NDArray[np.bool_]) -> dict[int, str]:
             raise InvalidInputError("names: expected a list of [row, name], each row one of a body that is there")
         found[row] = name
     return found
+
+
+def _check_surfaces(state: Mapping[str, Any], shapes: list[Shape | None]) -> None:
+    """Displaced surfaces are static, without mass and velocity."""
+    surfaces = [index for index, shape in enumerate(shapes) if isinstance(shape, DisplacedSurface)]
+    rows = state["alive"] & np.isin(state["shape"], surfaces)
+    moves = state["velocity"][rows].any() or state["angular_velocity"][rows].any() or state["bullet"][rows].any()
+    if moves or not np.isnan(state["mass"][rows]).all() or not (state["rules"][rows, STATIC] == 1).all():
+        raise InvalidInputError("shape: a DisplacedSurface of a body that is not static, or has a mass or a velocity")
 
 
 def _users(state: Mapping[str, Any], shapes: int) -> list[int]:

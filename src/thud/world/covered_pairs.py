@@ -1,0 +1,91 @@
+"""Queries of two shapes that the kernels of a world know by their covers: meshes, compounds with meshes, displaced surfaces."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thud import queries
+from thud.continuous import mesh_contacts
+from thud.continuous import mesh_dispatch as mesh_casts
+from thud.continuous.mesh_depth import cover, signed_distance
+from thud.narrowphase import mesh_dispatch
+from thud.narrowphase.pair_cache import PairCache
+from thud.pose import Pose
+from thud.results import Contacts, Distances, Impacts
+from thud.shapes.compound import Compound
+from thud.shapes.convex_hull import ConvexHull
+from thud.shapes.shape import Shape
+from thud.terrain.surface import DisplacedSurface
+
+Floats = npt.NDArray[np.float64]
+
+#: A surface's cover is wider by this part of its coordinates, so that what touches the surface touches the cover, and so that
+#: that of a flat surface has a volume.
+_ROOM = 1e-9
+
+
+def is_covered(shape: Shape) -> bool:
+    """Whether kernels have a cover of the shape, not the shape itself."""
+    return isinstance(shape, DisplacedSurface) or mesh_dispatch.has_mesh(shape)
+
+
+def has_surface_inside(shape: Shape) -> bool:
+    """Whether a compound has a displaced surface among its parts, at any depth."""
+    if not isinstance(shape, Compound):
+        return False
+    return any(isinstance(part, DisplacedSurface) or has_surface_inside(part) for part in shape.shapes)
+
+
+def cover_of(shape: Shape) -> Shape:
+    """A convex shape that holds the shape; of a surface its box, ground included."""
+    if not isinstance(shape, DisplacedSurface):
+        return cover(shape)
+    box = shape.bounds()
+    lower, upper = box.lower[0], box.upper[0]
+    room = _ROOM * (np.abs(lower).max() + np.abs(upper).max() + 1.0)
+    ends = lower - room, upper + room
+    return ConvexHull(np.array([[ends[k >> axis & 1][axis] for axis in range(3)] for k in range(8)]))
+
+
+def _with_surface(a: Shape, b: Shape) -> bool:
+    return isinstance(a, DisplacedSurface) or isinstance(b, DisplacedSurface)
+
+
+def intersects(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None, cache: PairCache | None
+) -> npt.NDArray[np.bool_]:
+    """As `thud.intersects`, for (N, 12) poses of both."""
+    if _with_surface(a, b):
+        return queries.intersects(a, b, Pose.from_rows(rows_a), Pose.from_rows(rows_b), threads=threads, cache=cache)
+    return mesh_dispatch.intersects(a, b, rows_a, rows_b, count, threads, cache)
+
+
+def distance(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, signed: bool, reach: float, threads: int | None
+) -> Distances:
+    """As `thud.distance`."""
+    if _with_surface(a, b):
+        poses = Pose.from_rows(rows_a), Pose.from_rows(rows_b)
+        return queries.distance(a, b, *poses, signed=signed, max_distance=reach, threads=threads)
+    query = signed_distance if signed else mesh_dispatch.distance
+    return query(a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+
+
+def contacts(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, margin: float, max_points: int, threads: int | None
+) -> Contacts:
+    """As `thud.contacts`."""
+    if _with_surface(a, b):
+        poses = Pose.from_rows(rows_a), Pose.from_rows(rows_b)
+        return queries.contacts(a, b, *poses, margin=margin, max_points=max_points, threads=threads)
+    return mesh_contacts.contacts(a, b, rows_a, rows_b, count, margin=margin, max_points=max_points, threads=threads)
+
+
+def cast(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
+    """As `thud.cast`, for motions (N, 6)."""
+    if _with_surface(a, b):
+        return queries.cast(a, b, Pose.from_rows(rows_a), Pose.from_rows(rows_b), move_a, move_b, threads=threads)
+    return mesh_casts.cast(a, b, rows_a, rows_b, move_a, move_b, count, threads)
