@@ -45,6 +45,12 @@ def base_plane(surface, k):
 
 
 @exact_kernel
+def sample(surface, quad, x, y):
+    """A sample of the surface; not inlined, which would take long to compile."""
+    return node_point(surface, quad, x, y)
+
+
+@exact_kernel
 def include(planes, boxes, k, p):
     """Take the point into the primitive's planes and box."""
     height = planes[k, NORMAL] * p[0] + planes[k, NORMAL + 1] * p[1] + planes[k, NORMAL + 2] * p[2] - planes[k, OFFSET]
@@ -103,8 +109,8 @@ def include_edge(surface, planes, boxes, k, quad, x0, y0, x1, y1):
         stop = (i + 1) / nx if next_x <= next_y else (j + 1) / ny
         x, y = x0 + min(i, nx - 1) * (1 if dx > 0 else -1), y0 + min(j, ny - 1) * (1 if dy > 0 else -1)
         x, y = (x if dx > 0 else x - 1), (y if dy > 0 else y - 1)
-        p00, p10 = node_point(surface, quad, x, y), node_point(surface, quad, x + 1, y)
-        p01, p11 = node_point(surface, quad, x, y + 1), node_point(surface, quad, x + 1, y + 1)
+        p00, p10 = sample(surface, quad, x, y), sample(surface, quad, x + 1, y)
+        p01, p11 = sample(surface, quad, x, y + 1), sample(surface, quad, x + 1, y + 1)
         a, b = x0 + start * dx - x, y0 + start * dy - y
         c, d = x0 + stop * dx - x, y0 + stop * dy - y
         p, q = mixed(a, d, p00, p10, p01, p11), mixed(c, b, p00, p10, p01, p11)
@@ -138,7 +144,7 @@ def include_surface(surface, planes, boxes, k):
         for x in range(min(x0, min(x1, x2)), max(x0, max(x1, x2)) + 1):
             w0, w1, w2, w3, _whole = node_weights(surface, k, gx + x, gy + y)
             if w0 >= 0 and w1 >= 0 and w2 >= 0 and w3 >= 0:
-                include(planes, boxes, k, node_point(surface, quad, x, y))
+                include(planes, boxes, k, sample(surface, quad, x, y))
     if triangle:
         if x0 != x1 and y0 != y1:
             include_edge(surface, planes, boxes, k, quad, x0, y0, x1, y1)

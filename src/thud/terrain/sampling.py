@@ -147,18 +147,6 @@ def node_point(surface, quad, x, y):
     return along(p, n, length)
 
 
-@exact_kernel("surface, i8, f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1]")
-def quad_samples(surface, quad, position_out, direction_out, length_out, point_out):
-    """All nodes of a quad, indexed [y, x]."""
-    for y in range(length_out.shape[0]):
-        for x in range(length_out.shape[1]):
-            p, n, length = node(surface, quad, x, y)
-            q = along(p, n, length)
-            for k in range(3):
-                position_out[y, x, k], direction_out[y, x, k], point_out[y, x, k] = p[k], n[k], q[k]
-            length_out[y, x] = length
-
-
 @exact_kernel("i8, i8, surface, i8[::1], f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], f8[:,:,:,::1]")
 def quads_samples_rows(start, stop, surface, rows, position_out, direction_out, length_out, point_out):
     """All nodes of quads of one side, indexed [row, y, x]."""
@@ -215,6 +203,8 @@ def patch_at(surface, quad, s, t):
 def length_at(surface, quad, s, t):
     """Length at (s, t) samples of the whole map, bilinear between the nodes of the quad."""
     x, y, a, b = patch_at(surface, quad, s, t)
-    d00, d10 = node(surface, quad, x, y)[2], node(surface, quad, x + 1, y)[2]
-    d01, d11 = node(surface, quad, x, y + 1)[2], node(surface, quad, x + 1, y + 1)[2]
-    return (1.0 - a) * (1.0 - b) * d00 + a * (1.0 - b) * d10 + (1.0 - a) * b * d01 + a * b * d11
+    length = 0.0
+    for k in range(4):
+        weight = (a if k & 1 else 1.0 - a) * (b if k >> 1 else 1.0 - b)
+        length += weight * node(surface, quad, x + (k & 1), y + (k >> 1))[2]
+    return length

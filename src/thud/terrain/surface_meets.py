@@ -205,7 +205,8 @@ def load_row(result, column):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]",
+    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], "
+    "f8[::1], f8[:,::1], f8[:,::1], u1[::1]",
 )
 def surface_cast_rows(
     start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, poses_s, poses_o,

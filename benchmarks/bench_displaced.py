@@ -1,0 +1,241 @@
+"""Displaced surfaces: a warship over terrain against the same surface as triangles, in coal and in our own mesh code; bytes a
+sample; backward projections a second; bounding maps against MMA. One thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import thud
+from benchmarks.bounding_maps_race import bounding_maps_race
+from benchmarks.harness import Contestant, Report, one_core
+from reproductions.terrains import CAVE_DOMAIN, cave_field
+from reproductions.warship import warship
+from thud.terrain import DisplacedSurface, backward_project, from_field
+
+Floats = npt.NDArray[np.float64]
+
+#: (cell of the base mesh, poses, rounds, points to project, quads of the race with MMA, time limit of MMA in seconds)
+_SIZES = {
+    "ci": (12.0, 10, 1, 2_000, 1, 0.5),
+    "standard": (4.0, 200, 7, 200_000, 12, 20.0),
+    "full": (2.0, 2_000, 7, 2_000_000, 100, 60.0),
+}
+
+
+def _poses(surface: DisplacedSurface, ship: thud.Compound, count: int) -> Floats:
+    """Over the terrain at any heading, lowered until it touches, then half a metre up or down: about half collide."""
+    rng = np.random.default_rng(0)
+    yaw = rng.uniform(0.0, 2.0 * np.pi, count)
+    place = np.column_stack([rng.uniform(25.0, 70.0, (count, 2)), np.full(count, 80.0)])
+    quaternion = np.column_stack([np.cos(yaw / 2), np.zeros((count, 2)), np.sin(yaw / 2)])
+    poses = np.column_stack([place, quaternion])
+    fall = thud.cast(surface, ship, None, poses, 0.0, (0.0, 0.0, -100.0))
+    poses[:, 2] += -100.0 * np.minimum(fall.time, 1.0) + rng.uniform(-0.5, 0.5, count)
+    return poses
+
+
+def _ship_triangles(ship: thud.Compound) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """All parts' triangles as one mesh."""
+    vertices, faces, count = [], [], 0
+    for part in ship.parts():
+        hull = part.hull
+        assert hull is not None
+        vertices.append(hull.vertices @ part.pose[:9].reshape(3, 3).T + part.pose[9:])
+        faces.append(hull.triangles + count)
+        count += len(hull.vertices)
+    return np.concatenate(vertices), np.concatenate(faces)
+
+
+class Coal:
+    """coal with the terrain as a mesh of OBBRSS, and the ship in three forms."""
+
+    def __init__(self, terrain: tuple[Floats, Any], ship: thud.Compound, poses: Floats) -> None:
+        import coal
+
+        self.coal = coal
+        self.terrain = self._mesh(*terrain)
+        self.ship = self._mesh(*_ship_triangles(ship))
+        self.parts = [self._convex(part) for part in ship.parts()]
+        rows = thud.pose.as_poses(poses, "poses")
+        self.places = [coal.Transform3s(row[:9].reshape(3, 3), row[9:]) for row in rows]
+        self.backs = [coal.Transform3s(row[:9].reshape(3, 3).T, -row[:9].reshape(3, 3).T @ row[9:]) for row in rows]
+        self.none = coal.Transform3s.Identity()
+        self.manager = coal.DynamicAABBTreeCollisionManager()
+        self.objects = [coal.CollisionObject(part, self.none) for part in self.parts]
+        for one in self.objects:
+            one.computeAABB()
+            self.manager.registerObject(one)
+        self.manager.setup()
+        self.ground = coal.CollisionObject(self.terrain, self.none)
+
+    def _mesh(self, vertices: Floats, faces: Any) -> Any:
+        coal = self.coal
+        model, points, triangles = coal.BVHModelOBBRSS(), coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for vertex in np.asarray(vertices):
+            points.append(vertex)
+        for i, j, k in np.asarray(faces).tolist():
+            triangles.append(coal.Triangle(i, j, k))
+        model.beginModel(len(triangles), len(points))
+        model.addSubModel(points, triangles)
+        model.endModel()
+        return model
+
+    def _convex(self, part: Any) -> Any:
+        coal = self.coal
+        points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for vertex in part.hull.vertices @ part.pose[:9].reshape(3, 3).T + part.pose[9:]:
+            points.append(vertex)
+        for i, j, k in part.hull.triangles.tolist():
+            triangles.append(coal.Triangle(i, j, k))
+        return coal.Convex(points, triangles)
+
+    def as_mesh(self) -> npt.NDArray[np.bool_]:
+        """The ship as one mesh."""
+        coal, out = self.coal, []
+        request, result = coal.CollisionRequest(), coal.CollisionResult()
+        request.enable_contact = False
+        for place in self.places:
+            result.clear()
+            coal.collide(self.ship, place, self.terrain, self.none, request, result)
+            out.append(result.isCollision())
+        return np.array(out)
+
+    def by_parts(self) -> npt.NDArray[np.bool_]:
+        """Part by part, until one collides."""
+        coal, out = self.coal, []
+        request, result = coal.CollisionRequest(), coal.CollisionResult()
+        request.enable_contact = False
+        for place in self.places:
+            hit = False
+            for part in self.parts:
+                result.clear()
+                coal.collide(part, place, self.terrain, self.none, request, result)
+                if result.isCollision():
+                    hit = True
+                    break
+            out.append(hit)
+        return np.array(out)
+
+    def by_manager(self) -> npt.NDArray[np.bool_]:
+        """The parts in a tree that stays, the terrain moves: one call a pose."""
+        coal, out = self.coal, []
+        callback = coal.CollisionCallBackDefault()
+        callback.data.request.enable_contact = False
+        for back in self.backs:
+            callback.data.result.clear()
+            callback.data.done = False
+            self.ground.setTransform(back)
+            self.ground.computeAABB()
+            self.manager.collide(self.ground, callback)
+            out.append(callback.data.result.isCollision())
+        return np.array(out)
+
+
+def _mesh_bytes(mesh: thud.TriangleMesh) -> int:
+    """What our mesh keeps for pair queries: vertices, faces, corners, trees and their boxes."""
+    seen, total = set(), 0
+    pending: list[Any] = [mesh.__dict__]
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, np.ndarray):
+            if one.base is None or not isinstance(one.base, np.ndarray):
+                total += one.nbytes
+        elif isinstance(one, dict):
+            pending += list(one.values())
+        elif isinstance(one, (tuple, list)):
+            pending += list(one)
+        elif type(one).__module__.startswith("thud."):
+            slots = [getattr(one, name, None) for name in getattr(one, "__slots__", ())]
+            pending += [getattr(one, "__dict__", {}), *slots]
+    return total
+
+
+def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int) -> None:
+    ship = warship()
+    rows = _poses(surface, ship, poses)
+    mesh = surface.to_mesh()
+    arguments = (surface, ship, None, rows)
+    ours = thud.intersects(*arguments, threads=1)
+    as_mesh = thud.intersects(mesh, ship, None, rows, threads=1)
+    racers = [
+        Contestant("thud, displaced", lambda: thud.intersects(*arguments, threads=1), poses),
+        Contestant("thud, mesh", lambda: thud.intersects(mesh, ship, None, rows, threads=1), poses),
+    ]
+    reference = "thud, mesh"
+    lines = [f"{int(ours.sum())} of {poses} collide; our mesh code differs in {int((ours != as_mesh).sum())}"]
+    try:
+        coal = Coal((mesh.vertices, mesh.faces), ship, rows)
+    except ImportError:
+        lines.append("coal is not installed")
+    else:
+        ways = {"coal, ship as a mesh": coal.as_mesh, "coal, by parts": coal.by_parts, "coal, tree of parts": coal.by_manager}
+        for name, way in ways.items():
+            lines.append(f"{name} differs in {int((way() != ours).sum())}")
+            racers.append(Contestant(name, way, poses))
+        reference = "coal, ship as a mesh"
+    scene = f"warship, {surface.sample_count} patches, {len(mesh.faces)} triangles"
+    report.race(scene, "intersects", reference, racers, rounds)
+    for line in lines:
+        report.note(scene, "intersects", line)
+    samples = surface.sample_count
+    own, other = surface.nbytes / samples, _mesh_bytes(mesh) / samples
+    report.note(scene, "bytes a sample", f"displaced {own:.1f}, our mesh with its trees {other:.0f}: {other / own:.0f}x")
+    # Of coal: vertices and triangles of three 8-byte numbers, 2 T - 1 nodes of an OBB, an RSS and three integers.
+    nodes = (9 + 3 + 3) * 8 + (9 + 3 + 2 + 1) * 8 + 12
+    coal_bytes = (24 * len(mesh.vertices) + 24 * len(mesh.faces) + nodes * (2 * len(mesh.faces) - 1)) / samples
+    report.note(scene, "bytes a sample", f"coal's mesh of OBBRSS, by its fields, {coal_bytes:.0f}: {coal_bytes / own:.0f}x")
+
+
+def _projections(report: Report, surface: DisplacedSurface, count: int, rounds: int) -> None:
+    rng = np.random.default_rng(1)
+    planes = surface.bounding_planes
+    rows = rng.integers(len(planes), size=count)
+    uv = rng.dirichlet(np.ones(3), count)
+    vertices = np.asarray(surface.primitives)[rows, :3]
+    positions, directions = np.asarray(surface.positions)[vertices], np.asarray(surface.directions)[vertices]
+    length = rng.uniform(planes[rows, 6], planes[rows, 7])
+    points = np.einsum("nk,nkj->nj", uv, positions) + length[:, None] * np.einsum("nk,nkj->nj", uv, directions)
+    lengths = (float(planes[:, 6].min()), float(planes[:, 7].max()))
+
+    def project(method: str) -> Any:
+        return backward_project(points, positions, directions, method=method, length_range=lengths, threads=1)
+
+    methods = ("cubic", "alpha_plane", "aligned_plane", "aligned_direction")
+    racers = [Contestant(method, lambda method=method: project(method), count) for method in methods]  # type: ignore[misc]
+    report.race("terrain", "backward projection", "alpha_plane", racers, rounds)
+    for method in methods:
+        found = project(method)
+        off = np.hypot(found.u - uv[:, 1], found.v - uv[:, 2])
+        right = float((off < 1e-6).mean())
+        report.note("terrain", "backward projection", f"{method}: {100 * right:.2f} % within 1e-6 of the place it came from")
+
+
+def run(size: str = "standard") -> None:
+    """The whole benchmark."""
+    cell, poses, rounds, points, quads, limit = _SIZES[size]
+    report = Report("displaced")
+    made = from_field(cave_field(), *CAVE_DOMAIN, cell, samples=16 if size != "ci" else 8)
+    print(made.report)
+    with one_core():
+        _warship(report, made.surface, poses, rounds)
+        _projections(report, made.surface, points, rounds)
+        for side, step in ((8, 8), (16, 8), (8, 4), (16, 4)):
+            if size == "ci" and (side, step) != (8, 8):
+                continue
+            found = bounding_maps_race(quads, side, step, time_limit=limit)
+            worst = f"{found.ratios.max():.4f}" if len(found.ratios) else "none"
+            report.note(
+                f"bounding maps, side {side}, every {step}",
+                "batched against MMA",
+                f"{found.batched_seconds * 1e3:.3g} ms a quad, MMA {found.mma_seconds * 1e3:.4g} ms: {found.speedup:.0f}x; "
+                f"MMA converged in {found.mma_converged} of {2 * found.count}; largest objective over MMA's {worst}; infeasible "
+                f"{found.batched_infeasible} of {40 * found.count}",
+            )
+    if size != "ci":
+        report.save()
