@@ -234,8 +234,8 @@ def run(size: str = "standard") -> None:
                 f"bounding maps, side {side}, every {step}",
                 "batched against MMA",
                 f"{found.batched_seconds * 1e3:.3g} ms a quad, MMA {found.mma_seconds * 1e3:.4g} ms: {found.speedup:.0f}x; "
-                f"MMA converged in {found.mma_converged} of {2 * found.count}; largest objective over MMA's {worst}; infeasible "
-                f"{found.batched_infeasible} of {40 * found.count}",
+                f"MMA converged in {found.mma_converged} of {2 * found.count}; largest objective over MMA's {worst}; "
+                f"infeasible {found.batched_infeasible} of {40 * found.count}",
             )
     if size != "ci":
         report.save()

@@ -479,3 +479,7 @@ PLAIN_VERTICES = 32
 #: advancement gives up after so many steps (a count): along a surface it gains little a step.
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
+
+#: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
+#: touching.
+HEIGHT_SLACK = 1e-9

@@ -51,8 +51,9 @@ from thud.terrain.surface_walk import (
     RESULT,
     beyond_planes,
     heights,
-    in_primitive,
+    in_outline,
     moved_box,
+    outline,
     part_box,
     walk_part,
 )
@@ -140,6 +141,7 @@ def one_level_down(
 ):
     """Algorithms 11 and 12: whether a finest volume in cell (x, y) of the given step, which the part meets, confirms it."""
     ratio = surface.ratio
+    shape = outline(surface, k)
     cells[0, 0], cells[0, 1], cells[0, 2] = step, x, y
     depth = 1
     while depth > 0:
@@ -153,7 +155,7 @@ def one_level_down(
             pace = step * ratio
             for j in range(y * pace, (y + 1) * pace):
                 for i in range(x * pace, (x + 1) * pace):
-                    if not in_primitive(surface, k, i, j, i + 1, j + 1):
+                    if not in_outline(shape, i, j, i + 1, j + 1):
                         continue
                     load_patch(surface, quad, i, j, corners)
                     lx, ly, lz, ux, uy, uz = box_of(corners, 4)
@@ -166,7 +168,7 @@ def one_level_down(
         for j in range(2):
             for i in range(2):
                 cx, cy, pace = 2 * x + i, 2 * y + j, finer * ratio
-                if not in_primitive(surface, k, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
+                if not in_outline(shape, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
                     continue
                 code, _flat = load_cell(surface, quad, finer, cx, cy, points)
                 if code != EXTREME:
@@ -190,10 +192,11 @@ def coarsest_level(
     quad = _I(surface.primitives[k, QUAD])
     side, coarsest = _I(surface.quads[quad, SIDE]), surface.map_ints[quad, STEP]
     pace = coarsest * surface.ratio
+    shape = outline(surface, k)
     code, lx, ly, lz, ux, uy, uz = np.uint8(EXTREME), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for y in range(side // coarsest):
         for x in range(side // coarsest):
-            if not in_primitive(surface, k, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
+            if not in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
                 continue
             if coarsest > 1:
                 code, _flat = load_cell(surface, quad, coarsest, x, y, points)

@@ -10,12 +10,18 @@ from thud.terrain.sampling import node_point
 from thud.terrain.surface_arrays import SIDE
 
 
-@exact_kernel(inner="surface, i8, i8, i8, f8[:,::1]")
-def load_patch(surface, quad, x, y, corners_out):
+@exact_device
+def read_patch(surface, quad, x, y, corners_out):
     """The four samples of patch (x, y) of a quad: p00, p10, p01, p11 (first digit along s)."""
     for k in range(4):
         p = node_point(surface, quad, x + (k & 1), y + (k >> 1))
         corners_out[k, 0], corners_out[k, 1], corners_out[k, 2] = p
+
+
+@exact_kernel(inner="surface, i8, i8, i8, f8[:,::1]")
+def load_patch(surface, quad, x, y, corners_out):
+    """`read_patch`, not inlined."""
+    read_patch(surface, quad, x, y, corners_out)
 
 
 @exact_device

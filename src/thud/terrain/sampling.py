@@ -43,15 +43,16 @@ def node_weights(surface, primitive, x, y):
 
 
 @exact_device
-def primitive_at(surface, quad, x, y):
-    """The first primitive of the quad that holds the node at (x, y) samples of the whole map."""
-    first = _I(surface.quads[quad, FIRST])
-    count = _I(surface.quads[quad, COUNT])
-    for k in range(first, first + count - 1):
-        w0, w1, w2, w3, _whole = node_weights(surface, k, x, y)
-        if w0 >= 0 and w1 >= 0 and w2 >= 0 and w3 >= 0:
-            return k
-    return first + count - 1
+def weights_at(surface, quad, x, y):
+    """(primitive, four weights, their denominator): the first primitive of the quad that holds the node at (x, y) samples
+    of the whole map."""
+    k = _I(surface.quads[quad, FIRST])
+    last = k + _I(surface.quads[quad, COUNT]) - 1
+    while True:
+        w0, w1, w2, w3, whole = node_weights(surface, k, x, y)
+        if (w0 >= 0 and w1 >= 0 and w2 >= 0 and w3 >= 0) or k == last:
+            return k, w0, w1, w2, w3, whole
+        k += 1
 
 
 @exact_device
@@ -118,11 +119,19 @@ def map_length(surface, quad, x, y):
 
 
 @exact_device
+def node_base(surface, quad, x, y):
+    """(base position, direction) of node (x, y) of a quad, in samples from its lowest corner."""
+    gx, gy = x + surface.ratio * _I(surface.quads[quad, S]), y + surface.ratio * _I(surface.quads[quad, T])
+    k, w0, w1, w2, w3, whole = weights_at(surface, quad, gx, gy)
+    l0, l1, l2, l3 = w0 / whole, w1 / whole, w2 / whole, w3 / whole
+    return interpolate(surface, k, l0, l1, l2, l3, 0), interpolate(surface, k, l0, l1, l2, l3, 3)
+
+
+@exact_device
 def node(surface, quad, x, y):
     """(base position, direction, length) of node (x, y) of a quad, in samples from its lowest corner."""
     gx, gy = x + surface.ratio * _I(surface.quads[quad, S]), y + surface.ratio * _I(surface.quads[quad, T])
-    k = primitive_at(surface, quad, gx, gy)
-    w0, w1, w2, w3, whole = node_weights(surface, k, gx, gy)
+    k, w0, w1, w2, w3, whole = weights_at(surface, quad, gx, gy)
     l0, l1, l2, l3 = w0 / whole, w1 / whole, w2 / whole, w3 / whole
     p = interpolate(surface, k, l0, l1, l2, l3, 0)
     n = interpolate(surface, k, l0, l1, l2, l3, 3)

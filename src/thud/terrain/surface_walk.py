@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from thud._jit import device, kernel
-from thud.constants import PATCH_CUTS, PATCH_FLAT
+from thud.constants import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.continuous.convex_cast import cast_pair
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import dot
@@ -30,10 +30,10 @@ from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
 from thud.shapes.shape import HALF_SPACE
 from thud.terrain.bounding_planes import corner
 from thud.terrain.bounding_volume import EXTREME
-from thud.terrain.patch import load_patch, patch_point, twist
+from thud.terrain.patch import patch_point, read_patch, twist
 from thud.terrain.rectangle_triangle import triangle_overlaps_rectangle
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
-from thud.terrain.volumes import box_of, boxes_apart, boxes_gap2, load_cell, set_points
+from thud.terrain.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
 
 _I = np.int64
 
@@ -45,9 +45,21 @@ MISS = 0
 CELL_STACK, NODE_STACK = 128, 192
 
 # Columns of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
-# part came between the planes of any primitive.
-BEST, STATUS, POINT, AWAY, NEAR = 0, 1, 2, 5, 8
-RESULT = 9
+# part came between the planes of any primitive; the axis (3) that last separated it from a cell.
+BEST, STATUS, POINT, AWAY, NEAR, AXIS = 0, 1, 2, 5, 8, 9
+RESULT = 12
+
+
+@device
+def heights_apart(points, count, n, low, high, reach):
+    """Whether points lie more than `reach` above `high` or below `low` along n: most volumes that are not met, at the cost of
+    some products."""
+    least, most = math.inf, -math.inf
+    for k in range(count):
+        height = n[0] * points[k, 0] + n[1] * points[k, 1] + n[2] * points[k, 2]
+        least, most = min(least, height), max(most, height)
+    reach += HEIGHT_SLACK * (abs(least) + abs(most))
+    return low > most + reach or high < least - reach
 
 
 @device
@@ -88,16 +100,25 @@ def beyond_planes(surface, k, low, high, rise, reach):
     )
 
 
-@kernel(inner="surface, i8, i8, i8, i8, i8")
-def in_primitive(surface, k, x0, y0, x1, y1):
-    """Whether the rectangle of the quad, in samples, overlaps the primitive."""
+@device
+def outline(surface, k):
+    """A primitive in samples of its quad: whether it is a triangle, and three corners; of a rectangle two that are opposite."""
     quad = _I(surface.primitives[k, QUAD])
     ax, ay = corner(surface, k, 0, quad)
     bx, by = corner(surface, k, 1, quad)
     cx, cy = corner(surface, k, 2, quad)
     if surface.primitives[k, V3] >= 0:
-        return not (max(ax, cx) <= x0 or min(ax, cx) >= x1 or max(ay, cy) <= y0 or min(ay, cy) >= y1)
-    return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
+        return False, min(ax, cx), min(ay, cy), max(ax, cx), max(ay, cy), _I(0), _I(0)
+    return True, ax, ay, bx, by, cx, cy
+
+
+@device
+def in_outline(shape, x0, y0, x1, y1):
+    """Whether a rectangle of the quad, in samples, overlaps the primitive."""
+    triangle, ax, ay, bx, by, cx, cy = shape
+    if triangle:
+        return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
+    return ax < x1 and x0 < bx and ay < y1 and y0 < by
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], f8[:,::1], f8[:,::1]")
@@ -155,25 +176,28 @@ def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, bes
 
 
 @kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, i8, i8, i8, i8, i8, "
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, i8, i8, i8, i8, i8, vec3, f8, f8, "
     "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], i8"
 )
 def walk_patches(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad, x0, y0, x1, y1,
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad, x0, y0, x1, y1, up, low, high,
     box, corners, pieces, points, result, found_out, count,
 ):  # fmt: skip
     """The patches of [x0, x1) x [y0, y1) that overlap primitive k. Returns how many have been found."""
+    shape = outline(surface, k)
     for y in range(y0, y1):
         for x in range(x0, x1):
-            if not in_primitive(surface, k, x, y, x + 1, y + 1):
+            if not in_outline(shape, x, y, x + 1, y + 1):
                 continue
-            load_patch(surface, quad, x, y, corners)
+            read_patch(surface, quad, x, y, corners)
             lx, ly, lz, ux, uy, uz = box_of(corners, 4)
             best = result[BEST]
             if mode == DISTANCE:
                 if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
                     continue
             elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
+                continue
+            if heights_apart(corners, 4, up, low, high, best if mode == DISTANCE else 0.0):
                 continue
             hit, status, value, p, n = patch_query(
                 ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
@@ -197,22 +221,24 @@ def walk_patches(
 
 
 @kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], "
-    "i8[:,::1], i8"
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, vec3, f8, f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], i8"
 )
 def walk_primitive(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k,
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, up, low, high,
     box, corners, pieces, points, cells, result, found_out, count,
 ):  # fmt: skip
-    """The cells of primitive k, from the coarsest down. Returns how many patches have been found."""
+    """The cells of primitive k, from the coarsest down. The part reaches from `low` to `high` along `up`, the primitive's
+    normal. Returns how many patches have been found."""
     quad = _I(surface.primitives[k, QUAD])
     side, ratio, coarsest = _I(surface.quads[quad, SIDE]), surface.ratio, surface.map_ints[quad, STEP]
+    shape = outline(surface, k)
     depth = 0
     wide = side // coarsest
     for y in range(wide):
         for x in range(wide):
             pace = coarsest * ratio
-            if in_primitive(surface, k, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
+            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
                 cells[depth, 0], cells[depth, 1], cells[depth, 2] = coarsest, x, y
                 depth += 1
     while depth > 0:
@@ -220,7 +246,7 @@ def walk_primitive(
         step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
         finer = step // 2
         if step > 1:
-            code, flat = load_cell(surface, quad, step, x, y, points)
+            code, flat = read_cell(surface, quad, step, x, y, points)
             if code != EXTREME:
                 lx, ly, lz, ux, uy, uz = box_of(points, 8)
                 best = result[BEST]
@@ -229,11 +255,18 @@ def walk_primitive(
                         continue
                 elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
                     continue
+                if heights_apart(points, 8, up, low, high, best if mode == DISTANCE else 0.0):
+                    continue
                 if mode <= GATHER:
                     o = set_points(ints, reals, verts, a, points, 8)
                     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-                    axis = center_axis(reals, a, b, r, at)
-                    if pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)[0] == SEPARATED:
+                    # What separated the part from the last cell is likely to separate it from this one.
+                    axis = (result[AXIS], result[AXIS + 1], result[AXIS + 2])
+                    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+                        axis = center_axis(reals, a, b, r, at)
+                    status, axis = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)
+                    if status == SEPARATED:
+                        result[AXIS], result[AXIS + 1], result[AXIS + 2] = axis
                         continue
             finer >>= flat
         if finer >= 2:
@@ -241,14 +274,15 @@ def walk_primitive(
             for j in range(many):
                 for i in range(many):
                     cx, cy, pace = x * many + i, y * many + j, finer * ratio
-                    if in_primitive(surface, k, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
+                    if in_outline(shape, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
                         cells[depth, 0], cells[depth, 1], cells[depth, 2] = finer, cx, cy
                         depth += 1
             continue
         pace = step * ratio
         count = walk_patches(
             surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad,
-            x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, box, corners, pieces, points, result, found_out, count,
+            x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, up, low, high,
+            box, corners, pieces, points, result, found_out, count,
         )  # fmt: skip
         if mode == MEET and count > 0:
             return count
@@ -266,6 +300,7 @@ def walk_part(
     """Part b against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
     been found, `count` and those before it included; found_out keeps them as far as it reaches."""
     nodes[0], depth = _I(0), 1
+    result[AXIS], result[AXIS + 1], result[AXIS + 2] = 0.0, 0.0, 0.0
     b6 = surface.node_boxes
     while depth > 0:
         depth -= 1
@@ -312,7 +347,7 @@ def walk_part(
         result[NEAR] = 1.0
         count = walk_primitive(
             surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, item,
-            box, corners, pieces, points, cells, result, found_out, count,
+            n, low + min(rise, 0.0), high + max(rise, 0.0), box, corners, pieces, points, cells, result, found_out, count,
         )  # fmt: skip
         if mode == MEET and count > 0:
             return count

@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 
-from thud._jit import device, exact_kernel
+from thud._jit import device, exact_device, exact_kernel
 from thud.math.vec3 import norm2, sub
 from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_START
 from thud.terrain.bounding_volume import EXTREME, grow_four, growth_of_code
-from thud.terrain.sampling import along, node
+from thud.terrain.sampling import along, node_base
 from thud.terrain.surface_arrays import CELLS, LENGTHS, SIDE, STEP
 
 _I = np.int64
 
 
-@exact_kernel(inner="surface, i8, i8")
+@exact_device
 def level_starts(surface, quad, step):
     """(first length, first cell) of a level of a quad: coarser levels come before it, of each the upper, then the lower
     lengths."""
@@ -30,8 +30,8 @@ def level_starts(surface, quad, step):
     return lengths, cells
 
 
-@exact_kernel(inner="surface, i8, i8, i8, i8, f8[:,::1]")
-def load_cell(surface, quad, step, x, y, points_out):
+@exact_device
+def read_cell(surface, quad, step, x, y, points_out):
     """The eight points of cell (x, y), counted in cells of `step` map samples: upper 0 to 3, lower 4 to 7, grown so that
     they hold the surface. Returns (code, levels to skip); EXTREME has no points."""
     m = _I(surface.quads[quad, SIDE]) // step
@@ -44,7 +44,7 @@ def load_cell(surface, quad, step, x, y, points_out):
     pace = step * surface.ratio
     for k in range(4):
         i, j = x + (k & 1), y + (k >> 1)
-        p, n, _length = node(surface, quad, i * pace, j * pace)
+        p, n = node_base(surface, quad, i * pace, j * pace)
         high = along(p, n, float(surface.lengths[lengths + j * (m + 1) + i]))
         low = along(p, n, float(surface.lengths[lower + j * (m + 1) + i]))
         points_out[k, 0], points_out[k, 1], points_out[k, 2] = high
@@ -52,6 +52,12 @@ def load_cell(surface, quad, step, x, y, points_out):
     grow_four(points_out, 0, growth_of_code(code))
     grow_four(points_out, 4, growth_of_code(code))
     return code, flat
+
+
+@exact_kernel(inner="surface, i8, i8, i8, i8, f8[:,::1]")
+def load_cell(surface, quad, step, x, y, points_out):
+    """`read_cell`, not inlined."""
+    return read_cell(surface, quad, step, x, y, points_out)
 
 
 @device
