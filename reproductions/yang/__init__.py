@@ -1,4 +1,4 @@
-"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4, and the threshold of 5.1.1.
+"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4, the threshold of 5.1.1, the decomposition of 5.2.
 
 `python -m reproductions yang [--size ci|standard|full]`.
 """
@@ -8,10 +8,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproductions.report import Report
-from reproductions.yang import example_4_3_1, figures_4_11_to_4_13, section_5_1_1, tables_4_1_to_4_3, tables_4_4_and_4_5
+from reproductions.yang import (
+    convex_decomposition,
+    example_4_3_1,
+    figures_4_11_to_4_13,
+    section_5_1_1,
+    tables_4_1_to_4_3,
+    tables_4_4_and_4_5,
+)
 
 #: What is reproduced, in the paper's order: modules with `run(size, report)`.
-SECTIONS = [tables_4_1_to_4_3, example_4_3_1, figures_4_11_to_4_13, tables_4_4_and_4_5, section_5_1_1]
+SECTIONS = [
+    tables_4_1_to_4_3,
+    example_4_3_1,
+    figures_4_11_to_4_13,
+    tables_4_4_and_4_5,
+    section_5_1_1,
+    convex_decomposition,
+]
 
 
 def run(size: str, files: list[Path] | None, out: Path) -> int:

@@ -81,9 +81,9 @@ def run(size: str, report: Report) -> None:
     made = scenes(frames)
     report.say(
         f"{frames} frames a scene, times are the best of {repeats} in each, one thread. The ground is a generated terrain "
-        "of 96 by 96 m with a cliff, an arch and a tunnel, in primitives of 12 m with 16 samples a side (sparse) or of 3 m with 4 "
-        "(dense). Objects move along straight lines, lowered in each frame until they dig 0.4 m into the ground (small ones "
-        "0.1 m). The plain way projects each vertex onto each primitive that passes swept box and bounding planes."
+        "of 96 by 96 m with a cliff, an arch and a tunnel, in primitives of 12 m with 16 samples a side (sparse) or of 3 m "
+        "with 4 (dense). Objects move along straight lines, lowered in each frame until they dig 0.4 m into the ground (small "
+        "ones 0.1 m). The plain way projects each vertex onto each primitive that passes swept box and bounding planes."
     )
     report.table(["figure", "scene", "primitives", "objects", "convex parts", "vertices"], [
         [s.figure, s.name, np.shape(s.surface.primitives)[0], len(s.movers), sum(m.parts for m in s.movers),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import thud
 from reproductions.report import Report
 from reproductions.yang import (
     SECTIONS,
+    convex_decomposition,
     example_4_3_1,
     figures_4_11_to_4_13,
     section_5_1_1,
     tables_4_1_to_4_3,
     tables_4_4_and_4_5,
 )
+
+CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 
 
 def test_tables_4_1_to_4_3_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,3 +83,13 @@ def test_where_the_ways_cross() -> None:
     assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 2.0)]) == pytest.approx(16.0)
     assert section_5_1_1.crossing([(8, 0.0, 0.0, 1.5), (32, 0.0, 0.0, 2.0)]) == 0.0
     assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 0.9)]) == float("inf")
+
+
+def test_points_in_convex_parts_and_a_closed_piece() -> None:
+    parts = thud.Compound([thud.ConvexHull(CUBE + at) for at in (0.0, 3.0)])
+    points = np.array([[0.5, 0.5, 0.5], [3.5, 3.5, 3.5], [2.0, 2.0, 2.0], [0.5, 0.5, 3.5]])
+    assert convex_decomposition.in_parts(parts, points).tolist() == [True, True, False, False]
+    ground = convex_decomposition.piece(lambda p: p[:, 2])
+    middle = 0.5 * (convex_decomposition.LOWEST + convex_decomposition.HIGHEST)
+    rows = np.array([[*middle[:2], -1.0], [*middle[:2], 1.0], [*middle[:2], -9.0], [0.0, middle[1], -1.0]])
+    assert (ground(rows) < 0.0).tolist() == [True, False, False, False]
