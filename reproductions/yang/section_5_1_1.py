@@ -96,8 +96,8 @@ def run(size: str, report: Report) -> None:
     )
     report.compare(
         "(beyond the paper) Both methods find the same parts at every place.",
-        f"{lost} differ among parts that touch the surface. The plain way alone finds {off} that do not touch it, where "
-        "directions cross.",
+        f"{lost} differ among parts that touch the surface. The plain way alone finds {off} that do not touch it, at "
+        "primitives whose directions cross within their lengths.",
         lost == 0,
     )
     report.figure("section_5_1_1", lambda plt: _draw(plt, found))

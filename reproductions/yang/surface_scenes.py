@@ -203,7 +203,8 @@ def measure(scene: Scene, ways: Sequence[Way], repeats: int) -> list[Measured]:
 
 def differing(scene: Scene, plain: Measured, multiresolution: Measured) -> tuple[int, int]:
     """Parts in frames that one method finds and the other does not: those that touch the surface, and those that do not. The
-    second are false alarms of the plain way: where directions cross, a point above the surface has a second length below."""
+    second are false alarms of the plain way: where the directions of a primitive cross within its lengths, it takes points
+    above the ground for points below."""
     touching, off = 0, 0
     for frame, (one, two) in enumerate(zip(plain.hits, multiresolution.hits)):
         for mover, found, other in zip(scene.movers, one, two):
