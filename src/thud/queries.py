@@ -188,13 +188,14 @@ def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedMeshPair:
     for row, shape in enumerate((a, b)):
         if not isinstance(shape, Shape):
             raise InvalidInputError(f"a, b: row {row} is a {type(shape).__name__}; expected a thud shape")
-    if mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b):
+    if _surface_first(a, b) is not None or mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b):
         return PreparedMeshPair(a, b)
     return PreparedPair(a, b)
 
 
 class PreparedMeshPair:
-    """A pair in which a mesh takes part, ready for many single queries; it remembers where it found the last answers."""
+    """A pair in which a mesh or a displaced surface takes part, ready for many single queries; it remembers where it found the
+    last answers."""
 
     def __init__(self, a: Shape, b: Shape) -> None:
         self.a, self.b = a, b

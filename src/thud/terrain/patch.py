@@ -96,12 +96,17 @@ def line_meets_patch(corners, p, n, a, b, length):
 @exact_kernel(inner="surface, i8, f8, f8, vec3, vec3, f8, f8[:,::1]")
 def surface_length(surface, quad, s, t, p, n, length, corners):
     """(converged, length, x, y, a, b): how far along n from p the surface is, and in which patch of the quad: from the patch at
-    (s, t) samples of the quad on to its neighbours. Beyond the quad's border its last patches are continued."""
+    (s, t) samples of the quad on to its neighbours. Beyond the quad's border its last patches are continued. `corners` is
+    work space."""
     most = surface.ratio * surface.quads[quad, SIDE] - 1
     x, y = min(max(math.floor(s), 0), most), min(max(math.floor(t), 0), most)
     for _ in range(4):
         load_patch(surface, quad, x, y, corners)
-        done, a, b, found = line_meets_patch(corners, p, n, s - x, t - y, length)
+        # Relative to p: far from the origin the coordinates' roundoff would keep Newton's method from ending.
+        for k in range(4):
+            for axis in range(3):
+                corners[k, axis] -= p[axis]
+        done, a, b, found = line_meets_patch(corners, (0.0, 0.0, 0.0), n, s - x, t - y, length)
         if not done:
             return False, length, x, y, s - x, t - y
         to_x = min(max(x + (1 if a > 1.0 else (-1 if a < 0.0 else 0)), 0), most)

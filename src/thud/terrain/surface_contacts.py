@@ -24,6 +24,7 @@ from thud.terrain.surface_meets import part_in_ground, part_place
 from thud.terrain.surface_walk import (
     BEST,
     CELL_STACK,
+    DISTANCE,
     GATHER,
     NEAR,
     NODE_STACK,
@@ -32,6 +33,7 @@ from thud.terrain.surface_walk import (
     heights,
     near_parts,
     part_box,
+    patch_query,
     walk_part,
 )
 from thud.terrain.volumes import set_points
@@ -116,6 +118,30 @@ def part_contacts(surface, ints, reals, verts, link_starts, links, a, b, r, t, m
         contacts_out[kept, AT], contacts_out[kept, AT + 1], contacts_out[kept, AT + 2] = p
         contacts_out[kept, PATCH] = patch_number(surface, quad, x, y)
         kept += 1
+    return kept
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, f8, i8[:,::1], i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]",
+)
+def nearest_contact(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, margin, found, count, corners, pieces, points, contacts_out
+):
+    """The contact of a part that no patch found is near enough to along its normal or the mean: at the nearest point."""
+    still, best, kept = (0.0, 0.0, 0.0), margin, 0
+    for k in range(count):
+        quad, x, y = found[k, 1], found[k, 2], found[k, 3]
+        load_patch(surface, quad, x, y, corners)
+        hit, _status, distance, p, n = patch_query(
+            ints, reals, verts, link_starts, links, a, b, r, t, still, _I(DISTANCE), best, corners, pieces, points
+        )
+        if not hit or norm2(n) == 0.0:
+            continue
+        best, kept = distance, 1
+        contacts_out[0, DEPTH], contacts_out[0, PART] = -distance, b
+        contacts_out[0, ALONG], contacts_out[0, ALONG + 1], contacts_out[0, ALONG + 2] = n
+        contacts_out[0, AT], contacts_out[0, AT + 1], contacts_out[0, AT + 2] = p
+        contacts_out[0, PATCH] = patch_number(surface, quad, x, y)
     return kept
 
 
@@ -215,6 +241,11 @@ def surface_contacts_rows(
                     kept = buried_contact(
                         surface, ints, reals, verts, link_starts, links, b, rb, tb, quad, x, y, corners, local
                     )
+            if kept == 0 and margin > 0.0:
+                kept = nearest_contact(
+                    surface, ints, reals, verts, link_starts, links, a, b, rb, tb, margin, found, _I(unique),
+                    corners, pieces, points, local,
+                )  # fmt: skip
             kept = spread_out(local, _I(kept), most)
             for k in range(kept):
                 if local[k, DEPTH] >= 0.0:

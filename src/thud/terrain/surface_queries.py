@@ -66,7 +66,8 @@ def distance(
         np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8)
     )
     place = np.empty((count, 4), dtype=np.int64)
-    arguments = (surface.arrays, *query_object(shape), rows_s, rows_o, reach)
+    # The search takes what is nearer than a bound; what is just as far as `reach` counts too.
+    arguments = (surface.arrays, *query_object(shape), rows_s, rows_o, float(np.nextafter(reach, np.inf)))
     fields = (out.distance, out.point_a, out.point_b, out.normal, out.status, place)
     run_rows(surface_distance_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
     if signed:

@@ -1,7 +1,8 @@
 """Casts of a shape that turns against a displaced surface, by conservative advancement on their distance.
 
 No point of the shape moves faster, relative to the surface, than the displacement and the two rotations together allow; so
-over a distance d nothing can touch before d / speed. All rows take their steps together.
+over a distance d nothing can touch before d / speed. Nor does any point of the surface, relative to the shape: the smaller of
+the two speeds counts (the first has no bound for a half-space). All rows take their steps together.
 """
 
 from __future__ import annotations
@@ -57,24 +58,26 @@ def turning_cast(
     rows_s, rows_o, move_s, move_o = (
         np.ascontiguousarray(np.broadcast_to(array, (count, array.shape[1]))) for array in (rows_s, rows_o, move_s, move_o)
     )
-    radius = reach_about_origin(shape)
-    size = radius + reach_about_origin(surface)
-    speed = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1) + np.linalg.norm(move_o[:, 3:], axis=1) * radius
-    # Where the surface turns, what is over it moves in its frame the faster the farther it is from its origin.
-    apart = np.linalg.norm(rows_o[:, 9:] - rows_s[:, 9:], axis=1) + np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
-    speed += np.linalg.norm(move_s[:, 3:], axis=1) * (apart + radius)
-    gap = SURFACE_CAST_GAP * size
+    radius, extent = reach_about_origin(shape), reach_about_origin(surface)
+    step = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
+    turn_s, turn_o = np.linalg.norm(move_s[:, 3:], axis=1), np.linalg.norm(move_o[:, 3:], axis=1)
+    # Where the one turns, what is near it moves in its frame the faster the farther it is from its origin.
+    apart = np.linalg.norm(rows_o[:, 9:] - rows_s[:, 9:], axis=1) + step
+    speed = step + turn_s * extent + turn_o * (apart + extent)
+    if np.isfinite(radius):
+        speed = np.minimum(speed, step + turn_o * radius + turn_s * (apart + radius))
+    gap = SURFACE_CAST_GAP * (extent + (radius if np.isfinite(radius) else 0.0))
     time = np.zeros(count)
     out.time[:], out.point[:], out.normal[:], out.status[:] = np.inf, 0.0, 0.0, CastStatus.MISS
     live = np.arange(count)
-    for step in range(SURFACE_CAST_STEPS):
+    for count_of_steps in range(SURFACE_CAST_STEPS):
         if len(live) == 0:
             break
         at = time[live]
         place_s, place_o = moved(rows_s[live], move_s[live], at), moved(rows_o[live], move_o[live], at)
         found = distance(surface, shape, place_s, place_o, len(live), signed=False, reach=np.inf, threads=threads)
         met = (found.status == Status.OVERLAPPING) | (found.distance <= gap)
-        if step == 0:
+        if count_of_steps == 0:
             begun = found.status == Status.OVERLAPPING
             out.status[live[begun]] = CastStatus.OVERLAPPING_AT_START
             out.normal[live[begun]] = 0.0

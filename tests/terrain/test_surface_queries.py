@@ -1,0 +1,633 @@
+"""Queries of displaced surfaces against their tessellation, closed forms and the oracle of the ground.
+
+The oracle splits each patch 8 x 8; its triangles leave the patch by at most h = |twist| / 256. The queries cut patches alike
+and ask the tetrahedra of the pieces, which leave it by as much again: answers may differ by 2 h.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thud
+from tests.oracles.displaced import grid_surface
+from tests.oracles.ground import depths_below
+from tests.oracles.motion import pose_at
+from tests.terrain.never_a_miss import largest_deviation
+from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.pose import as_poses
+from thud.results import CastStatus, Status
+from thud.terrain import DisplacedSurface, from_heights, surface_collision
+from thud.terrain.tessellate import tessellate
+
+SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
+
+KINDS: dict[str, dict[str, Any]] = {
+    "one map": {"side": 4},
+    "overhang": {"overhang": 4.0, "apart": True, "side": 4, "quads": (4, 2)},
+    "free edges": {"free": True, "side": 8, "quads": (2, 1), "skew": 0.2},
+    "quadrilaterals": {"quadrilaterals": True, "overhang": 3.0, "side": 4, "quads": (4, 2)},
+    "one sample a quad": {"side": 1, "quads": (4, 3), "cell": 1.5},
+    "details": {
+        "side": 4, "quads": (2, 1), "details": np.random.default_rng(5).normal(size=(2, 8, 8)) * 0.05, "detail_ratio": 2,
+        "materials": [0, 1, -1, 0],
+    },
+    "thick": {"side": 4, "quads": (2, 2), "thickness": 0.6},
+}  # fmt: skip
+
+
+@cache
+def case(kind: str) -> tuple[DisplacedSurface, thud.TriangleMesh, float, np.ndarray]:
+    """(surface, tessellated sheet, h, samples)."""
+    surface = grid_surface(np.random.default_rng(3), **KINDS[kind])
+    points = np.concatenate([surface.samples(q).point.reshape(-1, 3) for q in range(len(surface.quads))])
+    return surface, thud.TriangleMesh(*tessellate(surface, split=8)), largest_deviation(surface), points
+
+
+SHAPES = {
+    "sphere": thud.Sphere(0.5), "box": thud.Box((0.3, 0.5, 0.2)), "capsule": thud.Capsule(0.2, 0.4),
+    "cylinder": thud.Cylinder(0.3, 0.4), "cone": thud.Cone(0.4, 0.4), "ellipsoid": thud.Ellipsoid((0.2, 0.3, 0.5)),
+    "hull": thud.ConvexHull(np.random.default_rng(6).normal(size=(15, 3)) * 0.3),
+    "compound": thud.Compound(
+        [
+            thud.Sphere(0.3),
+            thud.Compound([thud.Box((0.1, 0.4, 0.2)), thud.Capsule(0.1, 0.3)], thud.Pose([(0.4, 0, 0), (0, 0.3, 0.5)])),
+        ],
+        thud.Pose([(0, 0, 0.4), (0.1, -0.2, 0)]),
+    ),
+}  # fmt: skip
+
+
+def poses_near(points: np.ndarray, count: int, seed: int, spread: float = 1.0) -> np.ndarray:
+    """(N, 7) about samples of the surface."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(count, 4))
+    place = points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)) * spread
+    return np.column_stack([place, q / np.linalg.norm(q, axis=1, keepdims=True)])
+
+
+def flat(size: int = 8, thickness: float = 3.0) -> DisplacedSurface:
+    """z = 0 from 0 to `size`, each way, metre by metre."""
+    return from_heights(np.zeros((size + 1, size + 1)), 1.0, samples=4, thickness=thickness).surface
+
+
+# Distances
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_distances_are_those_of_the_sheet(kind: str, name: str) -> None:
+    surface, sheet, h, points = case(kind)
+    shape, poses = SHAPES[name], poses_near(points, 8 if SMALL else 40, 1, 1.5)
+    found, truth = thud.distance(surface, shape, None, poses), thud.distance(sheet, shape, None, poses)
+    apart = found.status == Status.SEPARATED
+    assert apart.any()
+    np.testing.assert_allclose(found.distance[apart], truth.distance[apart], atol=2.0 * h + 1e-7, rtol=0)
+    assert (found.distance[~apart] == 0.0).all()
+    np.testing.assert_array_equal(thud.intersects(surface, shape, None, poses), ~apart)
+    # Witness points: on the sheet, on the shape, as far from each other as the distance, along the normal.
+    span = found.point_b - found.point_a
+    np.testing.assert_allclose(np.linalg.norm(span, axis=1), found.distance, atol=1e-9)
+    np.testing.assert_allclose(span, found.distance[:, None] * found.normal, atol=1e-9)
+    near = thud.closest_point(sheet, found.point_a[apart])
+    assert near.distance.max() <= 2.0 * h + 1e-7
+    rows = as_poses(poses, "p")[apart]
+    on = thud.closest_point(shape, found.point_b[apart], pose=thud.Pose.from_rows(rows))
+    assert np.abs(on.distance).max() <= 1e-6
+    # A limit changes nothing below it.
+    middle = np.sort(found.distance[apart])[apart.sum() // 2 :][:2]
+    limit = float(middle.mean())
+    near_only = thud.distance(surface, shape, None, poses, max_distance=limit)
+    beyond = found.distance > limit
+    assert np.isinf(near_only.distance[beyond]).all()
+    assert not near_only.point_a[beyond].any()
+    np.testing.assert_allclose(near_only.distance[~beyond], found.distance[~beyond], atol=1e-9)
+
+
+def test_signed_distances_are_the_depths_of_contacts() -> None:
+    surface, _sheet, _h, points = case("one map")
+    poses = poses_near(points, 60, 2, 0.5)
+    for shape in (SHAPES["sphere"], SHAPES["compound"]):
+        found = thud.distance(surface, shape, None, poses, signed=True)
+        plain = thud.distance(surface, shape, None, poses)
+        apart = plain.status == Status.SEPARATED
+        np.testing.assert_array_equal(found.distance[apart], plain.distance[apart])
+        deep = np.flatnonzero(found.distance < 0.0)
+        assert len(deep) > 10
+        touch = thud.contacts(surface, shape, None, poses)
+        for row in deep:
+            assert -found.distance[row] == pytest.approx(touch.depth[touch.row == row].max(), abs=1e-12)
+        span = found.point_b - found.point_a
+        np.testing.assert_allclose(span[deep], found.distance[deep, None] * found.normal[deep], atol=1e-9)
+
+
+# Rays
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_rays_hit_the_sheet(kind: str) -> None:
+    surface, sheet, h, points = case(kind)
+    rng = np.random.default_rng(8)
+    count = 60 if SMALL else 400
+    target = points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)) * 0.3
+    o = target + rng.normal(size=(count, 3)) * 4.0
+    d = target - o
+    found, truth = thud.raycast(surface, o, d), thud.raycast(sheet, o, d)
+    along = d / np.linalg.norm(d, axis=1, keepdims=True)
+    hit = np.isfinite(found.distance)
+    assert hit.sum() > count // 4
+    np.testing.assert_allclose(found.point[hit], (o + found.distance[:, None] * along)[hit], atol=1e-9)
+    assert thud.closest_point(sheet, found.point[hit]).distance.max() <= 2.0 * h + 1e-9
+    assert ((found.triangle >= 0) == hit).all()
+    # Where the sheet is hit at no small angle, both hit, in the same place.
+    cosine = np.abs(np.einsum("ni,ni->n", truth.normal, along))
+    steep = np.isfinite(truth.distance) & (cosine > 0.3) & hit
+    assert (np.isfinite(truth.distance) & (cosine > 0.3) & ~hit).sum() <= count // 100
+    gap = np.abs(found.distance[steep] - truth.distance[steep])
+    assert (gap > 8.0 * h + 1e-7).sum() <= count // 100
+    normals = np.einsum("ni,ni->n", found.normal, truth.normal)[steep]
+    assert np.median(normals) > 0.99
+    np.testing.assert_allclose(np.linalg.norm(found.normal[hit], axis=1), 1.0, atol=1e-12)
+    # Limits and any hit.
+    limit = float(np.median(found.distance[hit]))
+    near = thud.raycast(surface, o, d, max_distance=limit)
+    np.testing.assert_array_equal(near.distance, np.where(found.distance <= limit, found.distance, np.inf))
+    anyhow = thud.raycast(surface, o, d, any_hit=True)
+    np.testing.assert_array_equal(np.isfinite(anyhow.distance), hit)
+    # Moved together with the surface, each ray hits in the same place.
+    pose = thud.Pose((3, -2, 7), (0.5, 0.5, -0.5, 0.5))
+    turn, shift = pose.rows[0, :9].reshape(3, 3), pose.rows[0, 9:]
+    moved = thud.raycast(surface, o @ turn.T + shift, d @ turn.T, pose=pose)
+    np.testing.assert_allclose(moved.distance, found.distance, rtol=1e-9)
+    np.testing.assert_allclose(moved.normal, found.normal @ turn.T, atol=1e-6)
+
+
+def test_rays_and_one_patch_by_the_closed_form() -> None:
+    z = np.array([[0.0, 1.0], [0.5, -0.7]])
+    surface = from_heights(z, 1.0, samples=1).surface
+    rng = np.random.default_rng(9)
+    o, d = rng.uniform(-1, 2, (500, 3)), rng.normal(size=(500, 3))
+    d /= np.linalg.norm(d, axis=1, keepdims=True)
+    found = thud.raycast(surface, o, d)
+    a, b, c, e = z[0, 0], z[0, 1] - z[0, 0], z[1, 0] - z[0, 0], z[1, 1] - z[0, 1] - z[1, 0] + z[0, 0]
+    for row in range(len(o)):
+        # z = a + b x + c y + e x y along the ray.
+        (x, y, w), (p, q, r) = o[row], d[row]
+        roots = np.roots([e * p * q, b * p + c * q + e * (x * q + y * p) - r, a + b * x + c * y + e * x * y - w])
+        times = [
+            t for t in roots[np.abs(roots.imag) < 1e-9].real
+            if t >= 0 and -1e-9 <= x + t * p <= 1 + 1e-9 and -1e-9 <= y + t * q <= 1 + 1e-9
+        ]  # fmt: skip
+        assert found.distance[row] == pytest.approx(min(times, default=np.inf), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_no_ray_slips_through_nodes_edges_and_borders(kind: str) -> None:
+    surface, *_ = case(kind)
+    rng = np.random.default_rng(10)
+    for quad in range(len(surface.quads)):
+        p = surface.samples(quad).point
+        normal = np.cross(p[1:-1, 2:] - p[1:-1, :-2], p[2:, 1:-1] - p[:-2, 1:-1]) if p.shape[0] > 2 else None
+        across, up = 0.5 * (p[:, 1:] + p[:, :-1]), 0.5 * (p[1:] + p[:-1])
+        targets = [p.reshape(-1, 3), across.reshape(-1, 3), up.reshape(-1, 3)]
+        if normal is not None:
+            targets.append(p[1:-1, 1:-1].reshape(-1, 3))
+        # Straight down the projection direction, and off by a little: patches face it.
+        directions = surface.samples(quad).direction
+        mean = directions.reshape(-1, 3).mean(axis=0)
+        for target in targets:
+            d = -mean + rng.normal(size=target.shape) * 0.02
+            inner = target[1:-1] if len(target) > 2 else target
+            hits = thud.raycast(surface, target - 3.0 * d, d)
+            length = 3.0 * np.linalg.norm(d, axis=1)
+            inside = np.isfinite(hits.distance) & (hits.distance <= length + 1e-6)
+            assert inside.mean() > 0.85, (quad, len(inner))
+            # Those that miss lie on the outer border, where the sheet ends.
+            missed = target[~inside]
+            if len(missed):
+                border = border_points(surface)
+                gap = np.linalg.norm(missed[:, None] - border[None], axis=2).min(axis=1)
+                assert gap.max() < 1e-9
+
+
+def border_points(surface: DisplacedSurface) -> np.ndarray:
+    """Samples and middles of edges that only one quad has."""
+    seen: dict[bytes, int] = {}
+    where: dict[bytes, np.ndarray] = {}
+    for quad in range(len(surface.quads)):
+        p = surface.samples(quad).point
+        for line in (p[0], p[-1], p[:, 0], p[:, -1]):
+            ends = np.sort(np.stack([line[1:], line[:-1]]), axis=0)
+            for k in range(len(line) - 1):
+                key = ends[:, k].tobytes()
+                seen[key] = seen.get(key, 0) + 1
+                where[key] = np.array([line[k], line[k + 1], 0.5 * (line[k] + line[k + 1])])
+    return np.concatenate([where[key] for key, many in seen.items() if many == 1])
+
+
+# Casts
+
+
+@pytest.mark.parametrize("kind", ["one map", "overhang", "details", "thick"])
+@pytest.mark.parametrize("turning", [False, True])
+def test_nothing_touches_before_the_time_of_a_cast(kind: str, turning: bool) -> None:
+    surface, sheet, h, points = case(kind)
+    rng = np.random.default_rng(11)
+    count = 6 if SMALL else 24
+    for shape in (SHAPES["sphere"], SHAPES["box"], SHAPES["compound"]):
+        poses = poses_near(points, count, 12, 1.5)
+        motion = np.concatenate([rng.normal(size=(count, 3)) * 2.0, rng.normal(size=(count, 3)) * turning], axis=1)
+        found = thud.cast(surface, shape, None, poses, 0.0, motion)
+        rows = as_poses(poses, "p")
+        assert (found.status != CastStatus.UNCONVERGED).all()
+        start = thud.intersects(surface, shape, None, poses)
+        np.testing.assert_array_equal(found.status == CastStatus.OVERLAPPING_AT_START, start)
+        assert (found.time[start] == 0.0).all()
+        end = np.minimum(found.time, 1.0)
+        for part in np.linspace(0.0, 1.0 - 1e-4, 9):
+            at = pose_at(rows, motion, part * end)
+            # The sheet lies within the tetrahedra of the patches' pieces.
+            assert not thud.intersects(sheet, shape, None, at)[~start].any()
+        hit = found.status == CastStatus.HIT
+        assert hit.any()
+        at = pose_at(rows[hit], motion[hit], found.time[hit])
+        there = thud.distance(surface, shape, None, at)
+        size = 20.0 if turning else 1.0
+        assert there.distance.max() <= 1e-6 * size
+        # One that turns may also be found in the ground, having come through its bottom or its sides: with normal 0.
+        length = np.linalg.norm(found.normal[hit], axis=1)
+        above = length > 0.5
+        assert above.all() or turning
+        assert (there.status[~above] == Status.OVERLAPPING).all()
+        np.testing.assert_allclose(length[above], 1.0, atol=1e-6)
+        if above.any():
+            assert thud.closest_point(sheet, found.point[hit][above]).distance.max() <= 2.0 * h + 1e-5
+        # The sheet's own cast, where it is met at no small angle.
+        truth = thud.cast(sheet, shape, None, poses, 0.0, motion)
+        if not turning:
+            speed = -np.einsum("ni,ni->n", truth.normal, motion[:, :3])
+            steep = hit & (truth.status == CastStatus.HIT) & (speed > 0.5)
+            assert (np.abs(found.time - truth.time)[steep] * speed[steep] <= 8.0 * h + 1e-6).all()
+
+
+def test_a_swept_sphere_meets_planes_when_it_should() -> None:
+    slope = 0.5 * np.arange(9.0)
+    surface = from_heights(np.tile(slope, (9, 1)), 1.0, samples=4).surface
+    n = np.array([-0.5, 0.0, 1.0]) / np.sqrt(1.25)
+    rng = np.random.default_rng(13)
+    start = np.column_stack([rng.uniform(3, 5, (50, 2)), rng.uniform(4, 6, 50)])
+    move = np.column_stack([rng.uniform(-1, 1, (50, 2)), rng.uniform(-6, -4, 50)])
+    radius = 0.3
+    found = thud.cast(surface, thud.Sphere(radius), None, np.column_stack([start, np.tile([1.0, 0, 0, 0], (50, 1))]), 0.0, move)
+    time = (radius - start @ n) / (move @ n)
+    hit = time <= 1.0
+    np.testing.assert_allclose(found.time[hit], time[hit], atol=1e-6)
+    assert (found.status[~hit] == CastStatus.MISS).all()
+    np.testing.assert_allclose(found.normal[hit], np.tile(n, (hit.sum(), 1)), atol=1e-6)
+    # The surface may be what moves; and no rotation is no rotation.
+    other = thud.cast(thud.Sphere(radius), surface, thud.Pose(start), None, 0.0, -move)
+    np.testing.assert_allclose(other.time, found.time, atol=1e-9)
+    np.testing.assert_allclose(other.normal[hit], -found.normal[hit], atol=1e-9)
+    still = np.concatenate([move, np.zeros((50, 3))], axis=1)
+    again = thud.cast(surface, thud.Sphere(radius), None, thud.Pose(start), 0.0, still)
+    assert again.time.tobytes() == found.time.tobytes()
+
+
+# Contacts
+
+
+def test_a_box_sunk_into_a_plane() -> None:
+    surface, box = flat(), thud.Box((1.0, 1.5, 0.5))
+    for most in (1, 4, 8):
+        found = thud.contacts(surface, box, None, thud.Pose((4.2, 3.9, 0.4)), max_points=most)
+        assert 1 <= len(found.depth) <= most
+        np.testing.assert_allclose(found.depth, 0.1, atol=1e-6)
+        np.testing.assert_allclose(found.normal, np.tile([0, 0, 1.0], (len(found.depth), 1)), atol=1e-9)
+        np.testing.assert_allclose(found.point[:, 2], -0.05, atol=1e-6)
+        assert found.status.tolist() == [Status.OVERLAPPING]
+    # The points spread over the face, so that it can rest on them.
+    span = np.ptp(found.point, axis=0)
+    assert span[0] > 1.0
+    assert span[1] > 1.5
+    assert len(np.unique(found.feature)) == len(found.feature)
+    swapped = thud.contacts(box, surface, thud.Pose((4.2, 3.9, 0.4)), None, max_points=8)
+    np.testing.assert_allclose(swapped.normal, -found.normal)
+    np.testing.assert_allclose(swapped.point, found.point)
+    np.testing.assert_allclose(swapped.depth, found.depth)
+    # Just above it: no contact, but for a margin.
+    assert len(thud.contacts(surface, box, None, thud.Pose((4.2, 3.9, 0.52))).depth) == 0
+    near = thud.contacts(surface, box, None, thud.Pose((4.2, 3.9, 0.52)), margin=0.05)
+    np.testing.assert_allclose(near.depth, -0.02, atol=1e-6)
+    assert len(near.depth) >= 4
+    assert near.status.tolist() == [Status.SEPARATED]
+
+
+def test_a_sphere_in_a_groove_gets_both_walls() -> None:
+    surface = from_heights(np.tile(np.abs(np.arange(-4.0, 5.0)), (9, 1)), 1.0, samples=4).surface
+    found = thud.contacts(surface, thud.Sphere(1.0), None, thud.Pose((4.0, 4.1, 1.3)))
+    for side in (-1.0, 1.0):
+        wall = np.abs(found.normal - np.array([side, 0, 1.0]) / np.sqrt(2.0)).max(axis=1) < 1e-6
+        assert wall.any()
+        np.testing.assert_allclose(found.depth[wall].max(), 1.0 - 1.3 / np.sqrt(2.0), atol=1e-6)
+
+
+def test_a_large_box_on_the_steep_side_of_a_small_bump_goes_up() -> None:
+    z = np.zeros((33, 33))
+    z[16, 16] = 0.3
+    surface = from_heights(z, 0.25, samples=8, thickness=2.0).surface
+    found = thud.contacts(surface, thud.Box((1.5, 1.5, 0.5)), None, thud.Pose((4.1, 4.0, 0.7)))
+    assert found.depth.max() == pytest.approx(0.1, abs=0.02)
+    assert found.depth.max() >= 0.09
+    assert found.normal[np.argmax(found.depth), 2] > 0.7
+
+
+def test_a_part_in_the_ground_has_a_contact() -> None:
+    surface = flat(thickness=3.0)
+    pair = thud.Compound([thud.Sphere(0.2), thud.Box((0.1, 0.1, 0.1))], thud.Pose([(0, 0, -1.0), (0, 0, 1.0)]))
+    found = thud.contacts(surface, pair, None, thud.Pose((4.3, 3.4, -0.2)))
+    assert len(found.depth) == 1
+    assert found.depth[0] == pytest.approx(1.4, abs=1e-6)
+    np.testing.assert_allclose(found.normal[0], (0, 0, 1), atol=1e-9)
+    assert thud.intersects(surface, pair, None, thud.Pose((4.3, 3.4, -0.2)))[0]
+    # Below the ground there is none.
+    assert not thud.intersects(surface, thud.Sphere(0.2), None, thud.Pose((4.3, 3.4, -3.5)))[0]
+
+
+@pytest.mark.parametrize("name", ["sphere", "box", "hull", "capsule", "cylinder"])
+def test_moved_out_by_its_deepest_contact_a_shape_is_free(name: str) -> None:
+    surface = grid_surface(np.random.default_rng(4), quads=(3, 3), side=8, bend=0.1, skew=0.05, height=0.3, rough=0.0)
+    inner = np.concatenate([surface.samples(q).point[1:-1, 1:-1].reshape(-1, 3) for q in (4,)])
+    poses = poses_near(inner, 20 if SMALL else 60, 14, 0.05)
+    poses[:, 2] += 0.25
+    shape = SHAPES[name]
+    for _ in range(4):
+        touch = thud.contacts(surface, shape, None, poses)
+        if not len(touch.depth):
+            break
+        order = np.lexsort((-touch.depth, touch.row))
+        first = order[np.unique(touch.row[order], return_index=True)[1]]
+        before = touch.depth[first]
+        poses[touch.row[first], :3] += (before[:, None] * 1.001) * touch.normal[first]
+    after = thud.contacts(surface, shape, None, poses)
+    # One step clears what it touches; a few steps clear what it came to touch by them.
+    assert after.depth.max(initial=0.0) < 0.02
+
+
+def test_margins_of_contacts_are_distances() -> None:
+    surface, _sheet, h, points = case("one map")
+    poses = poses_near(points, 80, 15, 0.8)
+    shape = SHAPES["sphere"]
+    apart = thud.distance(surface, shape, None, poses)
+    found = thud.contacts(surface, shape, None, poses, margin=0.2)
+    # Above the surface: what is below the bottom of the ground is pushed up through it.
+    near = (apart.status == Status.SEPARATED) & (apart.distance < 0.19) & (apart.normal[:, 2] > 0.2)
+    assert near.sum() > 3
+    for row in np.flatnonzero(near):
+        depth = found.depth[found.row == row]
+        assert len(depth)
+        # Along normals, to the tetrahedron of the whole patch, which leaves it by up to a quarter of the twist (64 h).
+        assert depth.max() <= -apart.distance[row] + 65.0 * h + 1e-6
+    far = (apart.status == Status.SEPARATED) & (apart.distance > 0.2 + 2.0 * h)
+    assert not np.isin(found.row, np.flatnonzero(far)).any()
+
+
+# Points
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_points_of_the_ground(kind: str) -> None:
+    surface, sheet, h, points = case(kind)
+    rng = np.random.default_rng(16)
+    count = 30 if SMALL else 120
+    where = points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)) * 0.5
+    deep = depths_below(surface, sheet, where)
+    inside = thud.contains(surface, where)
+    room = 10.0 * h + 1e-6
+    assert inside[deep > room].all()
+    assert not inside[np.isnan(deep) | (deep < -room)].any()
+    assert 0 < inside.sum() < count
+    found = thud.closest_point(surface, where, signed=True)
+    truth = thud.closest_point(sheet, where)
+    np.testing.assert_allclose(np.abs(found.distance), truth.distance, atol=2.0 * h + 1e-9)
+    np.testing.assert_array_equal(found.distance < 0.0, inside & (found.distance != 0.0))
+    np.testing.assert_allclose(np.linalg.norm(found.point - where, axis=1), np.abs(found.distance), atol=1e-9)
+    pose = thud.Pose((1, 2, 3), (0.5, -0.5, 0.5, 0.5))
+    turn, shift = pose.rows[0, :9].reshape(3, 3), pose.rows[0, 9:]
+    moved = thud.closest_point(surface, where @ turn.T + shift, pose=pose, signed=True)
+    np.testing.assert_allclose(np.abs(moved.distance), np.abs(found.distance), atol=1e-9)
+    clear = ~(np.abs(deep) < room)
+    np.testing.assert_array_equal(thud.contains(surface, where @ turn.T + shift, pose=pose)[clear], inside[clear])
+
+
+# Invariance
+
+
+def everything(surface: DisplacedSurface, shape: Any, pose_s: Any, poses: Any, motion: np.ndarray, **options: Any) -> dict:
+    results = {
+        "meet": thud.intersects(surface, shape, pose_s, poses, **options),
+        "distance": thud.distance(surface, shape, pose_s, poses, **options),
+        "signed": thud.distance(surface, shape, pose_s, poses, signed=True, **options),
+        "contacts": thud.contacts(surface, shape, pose_s, poses, margin=0.1, **options),
+        "cast": thud.cast(surface, shape, pose_s, poses, 0.0, motion, **options),
+    }
+    out = {}
+    for name, result in results.items():
+        if isinstance(result, np.ndarray):
+            out[name] = result
+        else:
+            out |= {f"{name} {field.name}": getattr(result, field.name) for field in fields(result)}
+    return out
+
+
+def test_threads_do_not_matter() -> None:
+    surface, _sheet, _h, points = case("overhang")
+    poses, motion = poses_near(points, 200, 17), np.random.default_rng(18).normal(size=(200, 3))
+    for shape in (SHAPES["cone"], SHAPES["compound"]):
+        one = everything(surface, shape, None, poses, motion, threads=1)
+        two = everything(surface, shape, None, poses, motion, threads=2)
+        assert all(one[name].tobytes() == two[name].tobytes() for name in one)
+    rng = np.random.default_rng(19)
+    o, d = rng.normal(size=(200, 3)) * 8, rng.normal(size=(200, 3))
+    for query in (thud.raycast(surface, o, d, threads=1), thud.closest_point(surface, o, threads=1)):
+        again = (thud.raycast if hasattr(query, "normal") else thud.closest_point)(
+            surface, o, *([d] if hasattr(query, "normal") else []), threads=2
+        )
+        for field in fields(query):
+            assert getattr(query, field.name).tobytes() == getattr(again, field.name).tobytes()
+
+
+def test_both_moved_together_answer_the_same() -> None:
+    surface, _sheet, _h, points = case("one map")
+    poses, motion = poses_near(points, 60, 20), np.random.default_rng(21).normal(size=(60, 3))
+    before = everything(surface, SHAPES["box"], None, poses, motion)
+    for shift in (30.0, 1e6):
+        pose = thud.Pose((shift, -shift, 0.5 * shift), (0.5, 0.5, 0.5, -0.5))
+        turn, at = pose.rows[0, :9].reshape(3, 3), pose.rows[0, 9:]
+        rows = (pose @ thud.Pose.from_rows(as_poses(poses, "p"))).rows
+        after = everything(surface, SHAPES["box"], pose, thud.Pose.from_rows(rows), motion @ turn.T)
+        size = 1e-7 if shift < 100 else 1e-5
+        clear = ~((before["distance distance"] > 0) & (before["distance distance"] < size))
+        np.testing.assert_array_equal(after["meet"][clear], before["meet"][clear])
+        np.testing.assert_allclose(after["distance distance"][clear], before["distance distance"][clear], atol=size)
+        far = (before["distance status"] == Status.SEPARATED) & (before["distance distance"] > 1e-2)
+        np.testing.assert_allclose(after["distance point_b"][far], (before["distance point_b"] @ turn.T + at)[far], atol=0.1)
+        np.testing.assert_allclose(
+            np.minimum(after["cast time"], 2.0)[clear], np.minimum(before["cast time"], 2.0)[clear], atol=1e-3
+        )
+        np.testing.assert_allclose(after["signed distance"][clear], before["signed distance"][clear], atol=1e-3)
+
+
+def test_a_surface_far_from_its_origin() -> None:
+    near = case("one map")[0]
+    far = DisplacedSurface(
+        np.asarray(near.positions) + 1e6, near.directions, near.coordinates, near.primitives, near.quads, near.displacements
+    )
+    poses = poses_near(case("one map")[3], 60, 22)
+    moved = poses + np.concatenate([np.full(3, 1e6), np.zeros(4)])
+    a, b = thud.distance(near, SHAPES["hull"], None, poses), thud.distance(far, SHAPES["hull"], None, moved)
+    np.testing.assert_allclose(a.distance, b.distance, atol=1e-6)
+    np.testing.assert_array_equal(a.status, b.status)
+    o = poses[:, :3] + [0, 0, 5.0]
+    hits, others = thud.raycast(near, o, (0, 0, -1)), thud.raycast(far, o + 1e6, (0, 0, -1))
+    np.testing.assert_allclose(hits.distance, others.distance, atol=1e-6)
+
+
+def test_a_cache_gives_the_same_answers_over_frames() -> None:
+    surface, _sheet, _h, points = case("overhang")
+    poses, kept = poses_near(points, 60, 23), thud.PairCache()
+    rng = np.random.default_rng(24)
+    for frame in range(8):
+        for shape in (SHAPES["compound"],):
+            found = thud.intersects(surface, shape, None, poses, cache=kept)
+            np.testing.assert_array_equal(found, thud.intersects(surface, shape, None, poses))
+            assert 0 < found.sum() < len(found), frame
+        poses[:, :3] += rng.normal(size=(60, 3)) * 0.1
+    # Another shape, or another number of rows, and it starts anew.
+    for other in (poses, poses[:7]):
+        found = thud.intersects(surface, SHAPES["cone"], None, other, cache=kept)
+        np.testing.assert_array_equal(found, thud.intersects(surface, SHAPES["cone"], None, other))
+
+
+# Errors and other partners
+
+
+def test_what_has_no_common_query_with_a_surface() -> None:
+    surface, sheet, *_ = case("one map")
+    mixed = thud.Compound([thud.Sphere(1.0), sheet])
+    for query in (thud.intersects, thud.distance, thud.contacts, thud.cast):
+        for other in (sheet, mixed):
+            with pytest.raises(UnsupportedQueryError, match="decompose"):
+                query(surface, other)
+            with pytest.raises(UnsupportedQueryError, match="decompose"):
+                query(other, surface)
+        with pytest.raises(UnsupportedQueryError, match="two DisplacedSurfaces"):
+            query(surface, surface)
+        with pytest.raises(InvalidInputError, match="pose_b"):
+            query(surface, thud.Sphere(1.0), None, np.zeros((2, 4)))
+        with pytest.raises(InvalidInputError, match="expected a thud shape"):
+            query(surface, "ball")
+        with pytest.raises(UnsupportedQueryError, match="DisplacedSurface"):
+            query(thud.Compound([surface]), thud.Sphere(1.0))
+    with pytest.raises(InvalidInputError, match="pose_a, pose_b"):
+        thud.intersects(surface, thud.Sphere(1.0), thud.Pose(np.zeros((2, 3))), thud.Pose(np.zeros((3, 3))))
+    for name in ("chung_wang", "v_clip"):
+        with pytest.raises(UnsupportedQueryError, match=name):
+            thud.intersects(surface, thud.Box((1, 1, 1)), method=name)
+    with pytest.raises(UnsupportedQueryError):
+        thud.contains(surface, (0, 0, 0), method="winding")
+    with pytest.raises(UnsupportedQueryError, match="no volume"):
+        _ = surface.volume
+    for method in ("method", "projection"):
+        with pytest.raises(InvalidInputError, match=method):
+            surface_collision(surface, thud.Sphere(1.0), **{method: "magic"})
+
+
+def test_half_spaces() -> None:
+    surface, _sheet, h, points = case("one map")
+    rng = np.random.default_rng(25)
+    for _ in range(10):
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        low = float((points @ n).min())
+        # Samples are the extreme points of bilinear patches.
+        for gap in (0.3, -0.2):
+            plane = thud.HalfSpace(n, low - gap)
+            assert thud.intersects(surface, plane)[0] == (gap < 0)
+            found = thud.distance(surface, plane)
+            assert found.distance[0] == pytest.approx(max(gap, 0.0), abs=2.0 * h + 1e-6)
+        for turn in ([], [0.0, 0.0, 1e-9]):
+            once = thud.cast(surface, thud.HalfSpace(n, low - 0.5), None, None, 0.0, [*n, *turn])
+            assert once.time[0] == pytest.approx(0.5, abs=2.0 * h + 1e-4)
+        moved = thud.cast(surface, thud.HalfSpace(n, low - 0.5), None, None, 0.0, n)
+        assert moved.time[0] == pytest.approx(0.5, abs=2.0 * h + 1e-6)
+
+
+# The paper's algorithms
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_both_ways_find_the_same_parts(kind: str) -> None:
+    surface, _sheet, _h, points = case(kind)
+    rng = np.random.default_rng(26)
+    parts = [SHAPES[name] for name in ("sphere", "box", "hull", "cylinder", "capsule")]
+    inner = poses_near(np.zeros((1, 3)), len(parts), 27, 0.8)
+    shape = thud.Compound(parts, inner)
+    fewer = 0
+    for pose in poses_near(points, 5 if SMALL else 20, 28, 0.8):
+        motion = rng.normal(size=3) * 0.1
+        plain = surface_collision(surface, shape, pose, motion=motion, method="plain")
+        multi = surface_collision(surface, shape, pose, motion=motion, method="multiresolution")
+        assert multi.counts["projected"] <= plain.counts["projected"]
+        fewer += multi.counts["projected"] < plain.counts["projected"]
+        assert multi.counts["boxes"] == plain.counts["boxes"] >= multi.counts["planes"] == plain.counts["planes"]
+        rows = as_poses(pose, "p")
+        for k, part in enumerate(parts):
+            at = thud.Pose.from_rows(rows) @ thud.Pose.from_rows(as_poses(inner[k], "p"))
+            meets = bool(thud.intersects(surface, part, None, at)[0])
+            assert plain.parts[k] == multi.parts[k] == meets
+        single = surface_collision(surface, parts[0], thud.Pose.from_rows(rows), surface_pose=None)
+        assert single.parts.shape == (1,)
+    assert fewer > 0
+
+
+def test_no_part_is_lost_to_a_later_volume() -> None:
+    # As printed, the last volume that a part does not meet removes it (Algorithms 10 to 12), and a part that was met by a
+    # coarse volume is not looked at again. One small part in each patch meets one volume of each level only, and all others
+    # come before or after it: by the printed form all but those of the last volumes would be lost.
+    surface = grid_surface(np.random.default_rng(29), quads=(2, 2), side=16, height=0.4, rough=0.05)
+    centers = []
+    for quad in range(4):
+        p = surface.samples(quad).point
+        centers.append(0.25 * (p[1:, 1:] + p[1:, :-1] + p[:-1, 1:] + p[:-1, :-1]).reshape(-1, 3))
+    places = np.concatenate(centers)[:: 9 if SMALL else 1]
+    shape = thud.Compound([thud.Box((0.02, 0.02, 0.02))] * len(places), thud.Pose(places))
+    for peaks in (False, True):
+        found = surface_collision(surface, shape, method="multiresolution", peaks=peaks)
+        assert found.parts.all()
+    assert found.counts["projected"] < 0.1 * surface_collision(surface, shape, method="plain").counts["projected"]
+
+
+def test_a_peak_pierces_a_face_without_a_vertex_below() -> None:
+    z = np.zeros((9, 9))
+    z[4, 4] = 0.6
+    surface = from_heights(z, 1.0, samples=8, thickness=2.0).surface
+    plate, pose = thud.Box((1.8, 1.8, 0.05)), thud.Pose((4.1, 4.1, 0.4))
+    assert thud.intersects(surface, plate, None, pose)[0]
+    for method in ("plain", "multiresolution"):
+        assert surface_collision(surface, plate, pose, method=method).collides
+        assert not surface_collision(surface, plate, pose, method=method, peaks=False).collides
+
+
+def test_which_way_is_chosen_by_the_object() -> None:
+    surface = case("one map")[0]
+    assert surface_collision(surface, thud.Box((1, 1, 1))).method == "plain"
+    many = thud.Compound([thud.Sphere(0.2)] * 40, thud.Pose(np.random.default_rng(30).normal(size=(40, 3))))
+    assert surface_collision(surface, many).method == "multiresolution"
+    for projection in ("alpha_plane", "cubic"):
+        found = surface_collision(surface, many, method="multiresolution", projection=projection)
+        np.testing.assert_array_equal(found.parts, surface_collision(surface, many, method="plain").parts)
