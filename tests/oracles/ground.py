@@ -33,7 +33,8 @@ def projections(surface: DisplacedSurface, points: np.ndarray) -> tuple[np.ndarr
             sides = np.array([q[1] - q[0], q[2] - q[0]])
             gram = sides @ sides.T
             u, v = np.linalg.solve(gram, sides @ (points[i] - q[0]))
-            if u >= 0 and v >= 0 and u + v <= 1:
+            # Beyond the place where directions cross, the primitive shows its back: there is neither above nor below.
+            if u >= 0 and v >= 0 and u + v <= 1 and np.cross(*sides) @ planes[k, :3] > 0:
                 rows.append((i, k, u, v, length))
     table = np.array(rows).reshape(-1, 5)
     return table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2], table[:, 3], table[:, 4]

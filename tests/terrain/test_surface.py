@@ -258,3 +258,17 @@ def test_quads_adjacent_in_the_map_may_be_far_apart_in_space():
     )
     assert surface.samples(0).point.max() == 4.0
     assert surface.samples(1).point.min() == 100.0
+
+
+def test_beyond_the_crossing_of_directions_there_is_no_ground():
+    """Directions that lean inward cross at length 2: a point beyond, projected by the roots alone, lands in the primitive
+    with its sides exchanged and was called below the surface."""
+    positions = np.array([[0.0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]])
+    inward = np.array([[1.0, 0, 1], [-1, 0, 1], [-1, 0, 1], [1, 0, 1]])
+    lengths = np.full((5, 5), 5.0, dtype=np.float32)
+    coordinates = [[0, 0], [4, 0], [4, 4], [0, 4]]
+    for primitives in ([(0, 1, 2), (0, 2, 3)], [(0, 1, 2, 3)]):
+        arrays = (positions, inward, coordinates, primitives, [(0, 0, 4)], lengths)
+        surface = thud.terrain.DisplacedSurface(*arrays, thickness=10.0)
+        # The first lies beyond the crossing at height 2, the second before it.
+        np.testing.assert_array_equal(thud.contains(surface, [[2.2, 2.1, 3.0], [2.2, 2.1, 1.0]]), [False, True])

@@ -48,6 +48,28 @@ def height_over(surface, k, p):
     return nx * p[0] + ny * p[1] + nz * p[2] - surface.planes[k, OFFSET]
 
 
+@exact_device
+def turned_over(surface, k, u, v, length):
+    """Whether the primitive, moved along its directions by `length`, shows its back at (u, v): beyond the place where
+    directions cross there is neither above nor below."""
+    ex, ey, ez = 0.0, 0.0, 0.0
+    fx, fy, fz = 0.0, 0.0, 0.0
+    four = surface.primitives[k, V3] >= 0
+    for i in range(4 if four else 3):
+        p, n = vertex(surface, k, i, 0), vertex(surface, k, i, 3)
+        x, y, z = p[0] + length * n[0], p[1] + length * n[1], p[2] + length * n[2]
+        if four:
+            # Derivatives of the bilinear weights.
+            a = (v - 1.0) if i == 0 else ((1.0 - v) if i == 1 else (v if i == 2 else -v))
+            b = (u - 1.0) if i == 0 else (-u if i == 1 else (u if i == 2 else 1.0 - u))
+        else:
+            a, b = (-1.0 if i == 0 else (1.0 if i == 1 else 0.0)), (-1.0 if i == 0 else (1.0 if i == 2 else 0.0))
+        ex, ey, ez = ex + a * x, ey + a * y, ez + a * z
+        fx, fy, fz = fx + b * x, fy + b * y, fz + b * z
+    nx, ny, nz = surface.planes[k, NORMAL], surface.planes[k, NORMAL + 1], surface.planes[k, NORMAL + 2]
+    return not (ey * fz - ez * fy) * nx + (ez * fx - ex * fz) * ny + (ex * fy - ey * fx) * nz > 0.0
+
+
 @exact_kernel(inner="surface, i8, vec3, f8, f8, f8, f8[:,::1]")
 def compare(surface, k, p, u, v, length, corners):
     """(where, length of the surface, quad, x, y, a, b) for a point whose projection onto primitive k is known."""
@@ -58,6 +80,8 @@ def compare(surface, k, p, u, v, length, corners):
         l0, l1, l2, l3 = (1.0 - u) * (1.0 - v), u * (1.0 - v), u * v, (1.0 - u) * v
     base = interpolate(surface, k, l0, l1, l2, l3, 0)
     n = interpolate(surface, k, l0, l1, l2, l3, 3)
+    if turned_over(surface, k, u, v, length):
+        return NOWHERE, length, quad, _I(0), _I(0), 0.0, 0.0
     s, t = map_place(surface, k, l0, l1, l2, l3)
     s, t = s - surface.ratio * surface.quads[quad, S], t - surface.ratio * surface.quads[quad, T]
     done, top, x, y, a, b = surface_length(surface, quad, s, t, base, n, length, corners)
