@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thud._jit import device, kernel
 from thud.broadphase.boxes import STATIC, Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
-from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, scan_run, sorted_pairs
+from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, scan_run
 
 #: Frames that a box is to stay in its fat one.
 LIFE = 10.0
@@ -25,8 +25,9 @@ LIFE = 10.0
 #: of them are worth fewer beginnings.
 FEW_LIFE, FEW_BOXES = 30.0, 4096
 
-#: Fat on each side as a fraction of the box's longest edge: least and most. Twice 0.15 makes 2.2 times the volume.
-LEAST_FAT, MOST_FAT = 0.01, 0.15
+#: Fat on each side as a fraction of the box's longest edge: least and most. Twice 0.15 makes 2.2 times the volume. Few boxes,
+#: whose candidates lie in the caches, may have more.
+LEAST_FAT, MOST_FAT, FEW_MOST_FAT = 0.01, 0.15, 0.3
 
 #: Boxes that are put in anew one by one, each by a scan of all: at most this many, and this fraction.
 FEW, FEW_OF = 8, 1.0 / 2000.0
@@ -123,26 +124,65 @@ def keep_pairs(candidates, escaped, out):
     return found
 
 
-@kernel("i8[::1], u1[::1], f8[:,::1], i4[::1], u8[:,::1], u8[::1]")
-def pairs_of_escaped(escaped, is_escaped, fat_columns, order, rules, out):
-    """Pairs of the escaped boxes' fat ones with all others; two escaped ones once. Returns how many, or the room it takes."""
-    found, room = 0, out.shape[0] - 8
-    for k in range(escaped.shape[0]):
+@kernel("i8[:,::1], u1[::1], i8[::1], i8, f8[:,::1], i4[::1], u8[:,::1], u8[::1], i8[:,::1]")
+def renew_pairs(candidates, is_escaped, escaped, many, fat_columns, order, rules, new, pairs_out):
+    """Candidates after `many` boxes were put in anew: those of others as they were, and the pairs of the escaped ones' fat
+    boxes with all, two escaped ones once; sorted. Returns how many; negative, the room that `new` or pairs_out needs,
+    where it is short."""
+    found, room = 0, new.shape[0] - 8
+    for k in range(many):
         i = escaped[k]
         before = found
-        found = scan_run(fat_columns, order, 0, fat_columns.shape[1] - 8, load_box(fat_columns, i), i, out, found)
+        found = scan_run(fat_columns, order, 0, fat_columns.shape[1] - 8, load_box(fat_columns, i), i, new, found)
         if found > room:
             continue
         # Drop i itself, and escaped ones that were looked at before.
         at = before
         for m in range(before, found):
-            a, b = np.int64(out[m] >> np.uint64(32)), np.int64(out[m] & np.uint64(0xFFFFFFFF))
+            a, b = np.int64(new[m] >> np.uint64(32)), np.int64(new[m] & np.uint64(0xFFFFFFFF))
             other = b if a == i else a
             if other != i and not (is_escaped[other] == 1 and other < i):
-                out[at] = out[m]
+                new[at] = new[m]
                 at += 1
         found = at
-    return keep_allowed(rules, out, found)
+    if found > room:
+        return -found
+    found = keep_allowed(rules, new, found)
+    if pairs_out.shape[0] < candidates.shape[0] + found:
+        return -(candidates.shape[0] + found)
+    # Few of them: by insertion.
+    for k in range(1, found):
+        key, m = new[k], k
+        while m > 0 and new[m - 1] > key:
+            new[m] = new[m - 1]
+            m -= 1
+        new[m] = key
+    at, m = 0, 0
+    for k in range(candidates.shape[0]):
+        i, j = candidates[k, 0], candidates[k, 1]
+        if is_escaped[i] == 1 or is_escaped[j] == 1:
+            continue
+        key = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
+        while m < found and new[m] < key:
+            pairs_out[at, 0], pairs_out[at, 1] = np.int64(new[m] >> np.uint64(32)), np.int64(new[m] & np.uint64(0xFFFFFFFF))
+            at, m = at + 1, m + 1
+        pairs_out[at, 0], pairs_out[at, 1] = i, j
+        at += 1
+    while m < found:
+        pairs_out[at, 0], pairs_out[at, 1] = np.int64(new[m] >> np.uint64(32)), np.int64(new[m] & np.uint64(0xFFFFFFFF))
+        at, m = at + 1, m + 1
+    return at
+
+
+@kernel("f8[:,::1], i8[::1], i8, f8, f8[:,::1], f8[:,::1], u1[::1]")
+def fatten_escaped(bounds, escaped, many, fat_part, fat_out, columns_out, mark_out):
+    """New fat boxes of the escaped ones, in both layouts, and a mark on each."""
+    for k in range(many):
+        i = escaped[k]
+        fatten_box(bounds, bounds, i, 1.0, fat_part, fat_part, fat_out)
+        for c in range(6):
+            columns_out[c, i] = fat_out[i, c]
+        mark_out[i] = 1
 
 
 class Coherent:
@@ -156,6 +196,7 @@ class Coherent:
         self._columns: Floats = np.empty((6, 8))
         self._rules: npt.NDArray[np.uint64] = np.empty((0, 3), np.uint64)
         self._candidates: Ints = np.empty((0, 2), np.int64)
+        self._order: npt.NDArray[np.int32] = np.empty(0, np.int32)
         self._lived = self._pause = self._escapes = 0
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:
@@ -203,18 +244,25 @@ class Coherent:
         """New fat boxes for a few, and their pairs."""
         fat = self._fat
         assert fat is not None
-        for i in escaped:
-            fatten(i, i + 1, boxes.bounds, boxes.bounds, LIFE, MOST_FAT, MOST_FAT, fat)
-        self._columns[:, escaped] = fat[escaped].T
         mark = np.zeros(len(fat), np.uint8)
-        mark[escaped] = 1
-        kept = np.empty(len(self._candidates), np.uint64)
-        kept = kept[: keep_pairs(self._candidates, mark, kept)]
-        order = np.arange(len(fat) + 8, dtype=np.int32)
-        out = np.empty(64 * len(escaped) + 8, np.uint64)
-        while (count := pairs_of_escaped(escaped, mark, self._columns, order, self._rules, out)) > len(out) - 8:
-            out = np.empty(2 * count + 8, np.uint64)
-        self._candidates = sorted_pairs([kept, out[:count]], len(fat))
+        fatten_escaped(boxes.bounds, escaped, len(escaped), self._most_fat(len(fat)), fat, self._columns, mark)
+        if len(self._order) != len(fat) + 8:
+            self._order = np.arange(len(fat) + 8, dtype=np.int32)
+        new = np.empty(64 * len(escaped) + 8, np.uint64)
+        pairs = np.empty((len(self._candidates) + len(new), 2), np.int64)
+        while True:
+            arguments = (self._candidates, mark, escaped, len(escaped), self._columns, self._order, self._rules)
+            count = renew_pairs(*arguments, new, pairs)
+            if count >= 0:
+                break
+            new = np.empty(max(len(new), -2 * count + 8), np.uint64)
+            pairs = np.empty((len(self._candidates) + len(new), 2), np.int64)
+        self._candidates = pairs[:count]
+
+    @staticmethod
+    def _most_fat(count: int) -> float:
+        """Most fat of `count` boxes, as a part of their longest edges."""
+        return FEW_MOST_FAT if count <= FEW_BOXES else MOST_FAT
 
     def _start(self, boxes: Boxes, before: Floats, threads: int | None) -> bool:
         """New candidates; False if they would not live long enough to pay, or the last ones did not."""
@@ -222,7 +270,7 @@ class Coherent:
         self._fat = None
         fat = np.empty_like(boxes.bounds)
         life = FEW_LIFE if len(fat) <= FEW_BOXES else LIFE
-        fast = fatten(0, len(fat), boxes.bounds, before, life, LEAST_FAT, MOST_FAT, fat)
+        fast = fatten(0, len(fat), boxes.bounds, before, life, LEAST_FAT, self._most_fat(len(fat)), fat)
         if len(boxes.rules):
             # What is static needs no fat, and a broad phase that keeps what it knows of static boxes sees the same ones.
             static = boxes.rules[:, STATIC] != 0
