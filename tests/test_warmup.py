@@ -16,7 +16,9 @@ def test_warmup_compiles_every_registered_kernel_once() -> None:
 
     steps: list[tuple[int, int, str]] = []
     kernels = thud.warmup(progress=lambda done, total, name: steps.append((done, total, name)))
-    assert [kernel.name for kernel in kernels] == [name for name in REGISTRY if not name.startswith("tests.")]
+    assert [kernel.name for kernel in kernels if not kernel.name.startswith("tests.")] == [
+        name for name in REGISTRY if not name.startswith("tests.")
+    ]
     assert steps[-1][0] == steps[-1][1] == len(kernels)
     for name, (dispatcher, signature) in REGISTRY.items():
         # One specialisation: the gates fixed dtype and layout, and the signature says the same.

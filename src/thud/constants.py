@@ -483,3 +483,6 @@ SURFACE_CAST_STEPS = 512
 #: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
 #: touching.
 HEIGHT_SLACK = 1e-9
+
+#: A direction of a displaced surface must leave its primitives by more than this sine: along them lengths say nothing.
+FACING_FLAT = 1e-9

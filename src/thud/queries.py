@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
-from thud.constants import MANIFOLD_POINTS
+from thud.constants import MANIFOLD_POINTS, MESH_COORDINATE
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
 from thud.narrowphase import dispatch, mesh_dispatch
@@ -61,6 +61,22 @@ def _surface_first(a: Shape, b: Shape) -> bool | None:
     return False if isinstance(b, DisplacedSurface) else None
 
 
+def _surface_arguments(pose_a: PoseLike, pose_b: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
+    rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+    mesh_dispatch.check_reach(rows_a, "pose_a")
+    mesh_dispatch.check_reach(rows_b, "pose_b")
+    return rows_a, rows_b, count
+
+
+def _surface_points(points: npt.ArrayLike, pose: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
+    where, rows = as_points(points, "points"), as_poses(pose, "pose")
+    mesh_dispatch.check_reach(rows, "pose")
+    far = np.abs(where).max(axis=1) > MESH_COORDINATE
+    if far.any():
+        raise InvalidInputError(f"points: row {int(np.argmax(far))} is beyond {MESH_COORDINATE:g}, the limit of surfaces")
+    return where, rows, broadcast_rows("points, pose", where, rows)
+
+
 def _refuse_method(method: str, query: str) -> None:
     if method != "gjk":
         raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not for meshes and surfaces")
@@ -97,7 +113,7 @@ def intersects(
         from thud.terrain import surface_queries
 
         _refuse_method(method, "intersects")
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
         pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
         return surface_queries.intersects(*pair, count, threads, cache)  # type: ignore[arg-type]
     if _is_mesh_pair(a, b):
@@ -141,7 +157,7 @@ def distance(
         from thud.terrain import surface_queries
 
         _refuse_method(method, "distance")
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
         pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
         apart = surface_queries.distance(*pair, count, signed=signed, reach=as_reach(max_distance), threads=threads)  # type: ignore[arg-type]
         return apart if first else replace(apart, point_a=apart.point_b, point_b=apart.point_a, normal=-apart.normal)
@@ -242,7 +258,7 @@ def contacts(
     if first is not None:
         from thud.terrain import surface_queries
 
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
         dispatch.check_max_points(max_points)
         pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
         found = surface_queries.contacts(*pair, count, margin=margin, max_points=max_points, threads=threads)  # type: ignore[arg-type]
@@ -293,7 +309,7 @@ def cast(
     if first is not None:
         from thud.terrain import surface_queries
 
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
+        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
         count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
         pair = (a, b, rows_a, rows_b, move_a, move_b) if first else (b, a, rows_b, rows_a, move_b, move_a)
         found = surface_queries.cast(*pair, count, threads)  # type: ignore[arg-type]
@@ -464,8 +480,8 @@ def contains(
     if isinstance(shape, DisplacedSurface) and method is None:
         from thud.terrain import surface_queries
 
-        where, rows = as_points(points, "points"), as_poses(pose, "pose")
-        return surface_queries.contains(shape, where, rows, broadcast_rows("points, pose", where, rows), threads)
+        where, rows, count = _surface_points(points, pose)
+        return surface_queries.contains(shape, where, rows, count, threads)
     if isinstance(shape, TriangleMesh):
         from thud.narrowphase.mesh_contains import contains_mesh
 
@@ -521,8 +537,7 @@ def closest_point(
     if isinstance(shape, DisplacedSurface):
         from thud.terrain import surface_queries
 
-        where, rows = as_points(points, "points"), as_poses(pose, "pose")
-        count = broadcast_rows("points, pose", where, rows)
+        where, rows, count = _surface_points(points, pose)
         return surface_queries.closest_point(shape, where, rows, count, signed, threads)
     if isinstance(shape, TriangleMesh):
         from thud.narrowphase.mesh_closest import closest_point_mesh

@@ -253,7 +253,7 @@ def test_casts_that_start_inside_or_in_contact() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(thud.errors.UnsupportedQueryError, match="'v_clip' is for ConvexHull and Box, not TriangleMesh"):
+    with pytest.raises(thud.errors.UnsupportedQueryError, match="'v_clip' is for ConvexHull and Box, not for meshes"):
         thud.intersects(CUBE, CUBE, method="v_clip")
     with pytest.raises(thud.errors.UnsupportedQueryError, match="b is a Sphere; expected a TriangleMesh"):
         thud.triangle_pairs(CUBE, thud.Sphere(1.0))

@@ -220,6 +220,8 @@ WRONG = [
     ({"quads": [[0, 0, 4], [0, 0, 2]]}, "quads: rows 0 and 1 overlap"),
     ({"primitives": [[0, 1, 2]]}, "quads: row 0 of 16 squares is covered by primitives of 8"),
     ({"primitives": [[0, 1, 2], [0, 1, 2]]}, "two triangles overlap"),
+    # They have four corners between them and the area of the quad.
+    ({"primitives": [[0, 1, 2], [0, 1, 3]]}, "two triangles overlap"),
     ({"primitives": [[0, 2, 1], [0, 2, 3]]}, "primitives: row 0 runs clockwise"),
     ({"primitives": [[0, 1, 4], [0, 2, 3]]}, "primitives: row 0 names a vertex outside"),
     ({"primitives": [[0, 1, 1], [0, 2, 3]]}, "primitives: row 0 has no area"),
@@ -234,6 +236,8 @@ WRONG = [
     ({"materials": [0, 0]}, "materials: row 0 is 0; there are 0 detail maps"),
     ({"materials": [-1]}, "materials: expected one a primitive"),
     ({"thickness": 0.0}, "thickness"),
+    ({"thickness": 1e300}, "thickness"),
+    ({"directions": [[0.0, 0, 1], [0, 0, 1], [1, 0, 1e-12], [0, 0, 1]]}, "the direction of vertex 2 does not point"),
 ]
 
 
@@ -272,3 +276,17 @@ def test_beyond_the_crossing_of_directions_there_is_no_ground():
         surface = thud.terrain.DisplacedSurface(*arrays, thickness=10.0)
         # The first lies beyond the crossing at height 2, the second before it.
         np.testing.assert_array_equal(thud.contains(surface, [[2.2, 2.1, 3.0], [2.2, 2.1, 1.0]]), [False, True])
+
+
+def test_the_callers_arrays_stay_the_callers():
+    positions = np.array(SQUARE["positions"])
+    surface = thud.terrain.DisplacedSurface(**{**SQUARE, "positions": positions})
+    positions[0] = 7.0
+    assert surface.positions[0, 0] == 0.0
+
+
+def test_details_without_a_ratio_of_their_own_are_added():
+    options = {"details": np.full((1, 1, 1), 0.25), "materials": [0, 0]}
+    surface = thud.terrain.DisplacedSurface(**SQUARE, **options)
+    assert surface.samples(0).length.max() == 0.25
+    assert surface.samples(0).length[0].max() == 0.0

@@ -102,7 +102,6 @@ def point_over(surface, k, p, corners):
     height = height_over(surface, k, p)
     if height < surface.planes[k, LOWER]:
         return none
-    # Above the upper plane a point can still be over the primitive.
     least, most = surface.planes[k, LEAST], surface.planes[k, MOST]
     if height > surface.planes[k, UPPER]:
         return none

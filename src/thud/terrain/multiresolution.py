@@ -31,10 +31,10 @@ from thud.narrowphase.gjk import center_axis
 from thud.narrowphase.pair_table import relative_pose
 from thud.pose import PoseLike, as_poses
 from thud.shapes.packed import KIND, VERTEX_COUNT
-from thud.shapes.shape import BOX, HULL, Shape
+from thud.shapes.shape import BOX, HALF_SPACE, HULL, Shape
 from thud.terrain.aligned_plane import aligned_project
 from thud.terrain.alpha_plane import newton_project
-from thud.terrain.alpha_triangle import AMBIGUOUS, INSIDE
+from thud.terrain.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.bounding_volume import EXTREME
 from thud.terrain.ground import BELOW, compare, height_over, project, vertex
 from thud.terrain.patch import load_patch
@@ -108,6 +108,8 @@ def vertex_below(surface, k, p, projection, corners):
         else:
             found3 = aligned_project(p, p0, p1, p2, n0, n1, n2, least, most)
             status, u, v, length = found3[0], found3[1], found3[2], found3[3]
+    if status == UNCONVERGED and projection == CUBIC:
+        return True
     if status != INSIDE and status != AMBIGUOUS:
         return False
     if height_over(surface, k, p) < surface.planes[k, LOWER]:
@@ -118,7 +120,8 @@ def vertex_below(surface, k, p, projection, corners):
 @kernel(inner="surface, *hulls, i8, mat3, vec3, i8, i8, f8[:,::1], i8[::1]")
 def part_below(surface, ints, reals, verts, link_starts, links, b, r, t, k, projection, corners, counts):
     """Whether any vertex of a part is below the surface of primitive k; of what is curved one of six extreme points."""
-    many = vertex_count(ints, b)
+    # A half-space has no vertex: whether it meets the surface is left to the patches.
+    many = vertex_count(ints, b) if ints[b, KIND] != HALF_SPACE else _I(0)
     for which in range(many):
         counts[PROJECTED] += 1
         if vertex_below(surface, k, transform(r, t, part_point(ints, reals, verts, b, which)), projection, corners):
@@ -401,11 +404,14 @@ def surface_collision(
     arrays = query_object(shape)
     if method == "auto":
         method = "plain" if vertices_of(arrays.ints) <= PLAIN_VERTICES else "multiresolution"
-    rows_s = as_poses(surface_pose, "surface_pose")
+    rows_s, rows_o = as_poses(surface_pose, "surface_pose"), as_poses(pose, "pose")
+    for name, rows in (("pose", rows_o), ("surface_pose", rows_s)):
+        if len(rows) != 1:
+            raise InvalidInputError(f"{name}: expected one pose, got {len(rows)}; `thud.intersects` takes many")
     moved = as_vector(motion, "motion") @ rows_s[0, :9].reshape(3, 3)
     hit, counts = np.zeros(len(arrays.poses) - 1, dtype=np.uint8), np.zeros(COUNTS, dtype=np.int64)
     collide(
-        surface.arrays, *arrays, rows_s, as_poses(pose, "pose"), np.ascontiguousarray(moved),
+        surface.arrays, *arrays, rows_s, rows_o, np.ascontiguousarray(moved),
         METHODS[method], PROJECTIONS[projection], int(peaks), SURFACE, hit, counts,
     )  # fmt: skip
     names = ("boxes", "planes", "coarsest", "finer", "finest", "projected", "peaks", "points")

@@ -137,7 +137,7 @@ def node(surface, quad, x, y):
     n = interpolate(surface, k, l0, l1, l2, l3, 3)
     length = map_length(surface, quad, gx, gy)
     material = surface.primitives[k, MATERIAL]
-    if material >= 0 and surface.ratio > 1:
+    if material >= 0:
         tile = float(surface.details[material, gy % surface.details.shape[1], gx % surface.details.shape[2]])
         length += fading(surface, k, w0, w1, w2, w3, whole) * tile
     return p, n, length

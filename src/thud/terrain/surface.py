@@ -98,13 +98,13 @@ class DisplacedSurface(Shape):
             raise InvalidShapeError(error)
         check.check_facing(positions, directions, primitives)
         materials, details = self._check_details(len(primitives))
-        check.check_reach(directions, displacements, details)
+        check.check_reach(directions, displacements, details, self.thickness)
         if self.thickness is not None and not 0.0 < float(self.thickness) < np.inf:
             raise InvalidInputError(f"thickness: expected a positive number or None, got {self.thickness!r}")
         order = np.argsort(owner, kind="stable")
         values: dict[str, Any] = {
-            "positions": positions,
-            "directions": directions,
+            "positions": positions.copy(),
+            "directions": directions.copy(),
             "coordinates": coordinates.astype(np.int32),
             "primitives": primitives[order].astype(np.int32),
             "quads": quads.astype(np.int32),

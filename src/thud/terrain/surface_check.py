@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import MESH_COORDINATE, QUAD_SIDE
+from thud.constants import FACING_FLAT, MESH_COORDINATE, QUAD_SIDE
 from thud.errors import InvalidInputError, InvalidShapeError
 
 Ints = npt.NDArray[np.int64]
@@ -60,9 +60,16 @@ def check_vertices(positions: Floats, directions: Floats, coordinates: Ints, sha
         )
 
 
-def check_reach(directions: Floats, displacements: npt.NDArray[np.float32], details: npt.NDArray[np.float32]) -> None:
-    """No sample is out of the range of coordinates."""
+def check_reach(
+    directions: Floats, displacements: npt.NDArray[np.float32], details: npt.NDArray[np.float32], thickness: float | None
+) -> None:
+    """No sample, and nothing of the ground, is out of the range of coordinates."""
     most = float(np.abs(displacements).max()) + (float(np.abs(details).max()) if details.size else 0.0)
+    if thickness is not None:
+        with np.errstate(over="ignore"):
+            deep = float(thickness) * np.abs(directions).max()
+        if not deep <= MESH_COORDINATE:
+            raise InvalidInputError(f"thickness: {thickness:g} times the longest direction leads beyond {MESH_COORDINATE:g}")
     with np.errstate(over="ignore"):
         reach = np.abs(directions).max(axis=1) * most
     if not reach.max() <= MESH_COORDINATE:
@@ -157,8 +164,10 @@ def check_facing(positions: Floats, directions: Floats, primitives: Ints) -> Non
         raise InvalidShapeError(f"primitives: row {flat[0]} has no area in space")
     for k in range(4):
         used = primitives[:, k] >= 0
-        facing = np.einsum("ij,ij->i", normal, directions[np.maximum(primitives[:, k], 0)])
-        wrong = np.flatnonzero(used & ~(facing > 0.0))
+        along = directions[np.maximum(primitives[:, k], 0)]
+        facing = np.einsum("ij,ij->i", normal, along)
+        least = FACING_FLAT * np.linalg.norm(normal, axis=1) * np.linalg.norm(along, axis=1)
+        wrong = np.flatnonzero(used & ~(facing > least))
         if len(wrong):
             row = int(wrong[0])
             raise InvalidShapeError(
@@ -191,7 +200,12 @@ def tiling_error(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) 
     if len(pairs):
         for quad, at in zip(pairs.tolist(), start[pairs].tolist()):
             corners = {tuple(c) for k in (0, 1) for c in coordinates[primitives[by_quad[at + k], :3]].tolist()}
-            if len(corners) != 4:
+            shared = {tuple(c) for c in coordinates[primitives[by_quad[at], :3]].tolist()} & {
+                tuple(c) for c in coordinates[primitives[by_quad[at + 1], :3]].tolist()
+            }
+            s, t, side = quads[quad].tolist()
+            diagonals = ({(s, t), (s + side, t + side)}, {(s + side, t), (s, t + side)})
+            if len(corners) != 4 or shared not in diagonals:
                 return f"quads: row {quad}: its two triangles overlap; they must tile it"
     return None
 

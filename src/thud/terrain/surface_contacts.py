@@ -17,7 +17,8 @@ from thud.continuous.convex_cast import cast_pair
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2
 from thud.narrowphase.pair_table import relative_pose, row_of
-from thud.shapes.packed import RADIUS
+from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
+from thud.shapes.shape import HALF_SPACE
 from thud.terrain.patch import load_patch, patch_normal, patch_point
 from thud.terrain.surface_arrays import SIDE
 from thud.terrain.surface_meets import part_in_ground, part_place
@@ -73,6 +74,20 @@ def lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners)
 
 
 @device
+def half_space_depth(reals, b, r, t, corners):
+    """(found, depth, point, normal): how deep the deepest corner of a patch is in a half-space, which must go back along
+    its normal."""
+    up = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
+    top = reals[b, P3] + dot(up, t)
+    depth, p = -math.inf, (0.0, 0.0, 0.0)
+    for k in range(4):
+        q = (corners[k, 0], corners[k, 1], corners[k, 2])
+        if top - dot(up, q) > depth:
+            depth, p = top - dot(up, q), q
+    return True, depth, p, (-up[0], -up[1], -up[2])
+
+
+@device
 def patch_area_normal(corners):
     """Half the cross product of the diagonals: the patch's area as seen along its mean normal."""
     e = (corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2])
@@ -100,14 +115,19 @@ def part_contacts(surface, ints, reals, verts, link_starts, links, a, b, r, t, m
         sx, sy, sz = sx + n[0], sy + n[1], sz + n[2]
     mean = unit_or((sx, sy, sz), (0.0, 0.0, 0.0))
     kept = 0
+    half_space = ints[b, KIND] == HALF_SPACE
     for k in range(count):
         quad, x, y = found[k, 1], found[k, 2], found[k, 3]
         load_patch(surface, quad, x, y, corners)
-        n = unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
+        if half_space:
+            hit, depth, p, n = half_space_depth(reals, b, r, t, corners)
+        else:
+            hit, depth, p, n = False, 0.0, (0.0, 0.0, 0.0), unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
         if norm2(n) == 0.0:
             continue
-        hit, depth, p = lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners)
-        if norm2(mean) > 0.0 and dot(mean, n) < 1.0 - 1e-12:
+        if not half_space:
+            hit, depth, p = lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners)
+        if not half_space and norm2(mean) > 0.0 and dot(mean, n) < 1.0 - 1e-12:
             again, other, q = lift(ints, reals, verts, link_starts, links, a, b, r, t, mean, margin, corners)
             if again and (not hit or other < depth):
                 hit, depth, p, n = True, other, q, mean
@@ -219,15 +239,17 @@ def surface_contacts_rows(
             b = listed[i]
             rb, tb = part_place(parts, b, r, t)
             # Rounded off by the margin, the part touches all that is so near.
-            radius = reals[b, RADIUS]
+            radius, level = reals[b, RADIUS], reals[b, P3]
             reals[b, RADIUS] = radius + margin
+            if ints[b, KIND] == HALF_SPACE:
+                reals[b, P3] = level + margin
             part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
             result[BEST], result[STATUS], result[NEAR] = 0.0, SEPARATED, 0.0
             hits = walk_part(
                 surface, ints, reals, verts, link_starts, links, a, b, rb, tb, still, _I(GATHER),
                 box, corners, pieces, points, cells, nodes, result, found, _I(0),
             )  # fmt: skip
-            reals[b, RADIUS] = radius
+            reals[b, RADIUS], reals[b, P3] = radius, level
             if hits > room:
                 needed = max(needed, _I(hits))
                 continue
@@ -264,24 +286,46 @@ def surface_contacts_rows(
         count_out[row], status_out[row], needed_out[row] = count, status, needed
 
 
+@device
+def patch_order(found, k):
+    """One number by which patches are sorted: quad, then y, then x, each below 2^11."""
+    return (found[k, 1] << 22) | (found[k, 3] << 11) | found[k, 2]
+
+
+@device
+def swap_patches(found, i, j):
+    """Exchange two rows."""
+    for c in range(1, 4):
+        found[i, c], found[j, c] = found[j, c], found[i, c]
+
+
+@kernel(inner="i8[:,::1], i8, i8")
+def sift_down(found, root, count):
+    """Let a row sink to its place in the heap."""
+    while True:
+        child = 2 * root + 1
+        if child >= count:
+            return
+        if child + 1 < count and patch_order(found, child) < patch_order(found, child + 1):
+            child += 1
+        if patch_order(found, root) >= patch_order(found, child):
+            return
+        swap_patches(found, root, child)
+        root = child
+
+
 @kernel(inner="i8[:,::1], i8")
 def sorted_unique(found, count):
-    """Sort the patches found (columns 1 to 3) and drop repeats: a patch on an edge is found from both primitives. Returns
-    how many."""
-    for i in range(1, count):
-        q, x, y = found[i, 1], found[i, 2], found[i, 3]
-        j = i
-        while j > 0 and (
-            found[j - 1, 1] > q
-            or (found[j - 1, 1] == q and (found[j - 1, 3] > y or (found[j - 1, 3] == y and found[j - 1, 2] > x)))
-        ):
-            found[j, 1], found[j, 2], found[j, 3] = found[j - 1, 1], found[j - 1, 2], found[j - 1, 3]
-            j -= 1
-        found[j, 1], found[j, 2], found[j, 3] = q, x, y
+    """Sort the patches found (columns 1 to 3) by a heap and drop repeats: a patch on an edge is found from both primitives.
+    Returns how many."""
+    for root in range(count // 2 - 1, -1, -1):
+        sift_down(found, root, count)
+    for last in range(count - 1, 0, -1):
+        swap_patches(found, 0, last)
+        sift_down(found, _I(0), last)
     kept = 0
     for i in range(count):
-        last = kept - 1
-        if kept == 0 or found[i, 1] != found[last, 1] or found[i, 2] != found[last, 2] or found[i, 3] != found[last, 3]:
+        if kept == 0 or patch_order(found, i) != patch_order(found, kept - 1):
             found[kept, 1], found[kept, 2], found[kept, 3] = found[i, 1], found[i, 2], found[i, 3]
             kept += 1
     return kept

@@ -31,6 +31,7 @@ from thud.terrain.surface_walk import (
     POINT,
     RESULT,
     STATUS,
+    UNSURE,
     near_parts,
     part_box,
     patch_query,
@@ -166,7 +167,7 @@ def surface_distance_rows(
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         best, status, p, n = reach, _I(SEPARATED), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        place_out[row, 0] = -1
+        place_out[row, 0], result[UNSURE] = -1, 0.0
         for b in range(a):
             rb, tb = part_place(parts, b, r, t)
             part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
@@ -188,8 +189,10 @@ def surface_distance_rows(
             if status == OVERLAPPING:
                 break
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
+        if result[UNSURE] > 0.0 and status == SEPARATED:
+            status = _I(UNCONVERGED)
         if place_out[row, 0] < 0:
-            distance_out[row], status_out[row] = math.inf, SEPARATED
+            distance_out[row], status_out[row] = math.inf, status
             p, n, best, world_t = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         else:
             distance_out[row], status_out[row] = best, status
@@ -267,6 +270,9 @@ def surface_points_rows(
         t = (points_in[row, 0], points_in[row, 1], points_in[row, 2])
         part_box(ints, reals, verts, link_starts, links, b, r, t, box)
         result[BEST], result[STATUS], result[NEAR] = math.inf, SEPARATED, 0.0
+        found[0, 1] = -1
+        for k in range(3):
+            result[POINT + k] = 0.0
         walk_part(
             surface, ints, reals, verts, link_starts, links, a, b, r, t, still, _I(DISTANCE),
             box, corners, pieces, points, cells, nodes, result, found, _I(0),

@@ -124,7 +124,7 @@ def contacts(
     table = np.concatenate([one[1] for one in blocks])
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
     first = np.searchsorted(row, row)
-    feature = table[:, PART].astype(np.int64) * 2**40 + table[:, PATCH].astype(np.int64)
+    feature = table[:, PART].astype(np.int64) * 2**44 + table[:, PATCH].astype(np.int64)
     point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
     return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
 

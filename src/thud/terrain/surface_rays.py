@@ -103,6 +103,18 @@ def ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
     return enter <= leave
 
 
+@exact_device
+def way_to_box(o, d, boxes):
+    """How far a ray may go before it can be in the first of the boxes, less than a box before it; 0 from nearby."""
+    gap2, size2 = 0.0, 0.0
+    for axis in range(3):
+        gap = max(0.0, max(float(boxes[0, axis]) - o[axis], o[axis] - float(boxes[0, axis + 3])))
+        size = float(boxes[0, axis + 3]) - float(boxes[0, axis])
+        gap2, size2 = gap2 + gap * gap, size2 + size * size
+    # Not before it is farther away than the box is wide.
+    return math.sqrt(gap2) if gap2 > size2 else 0.0
+
+
 @exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[::1]")
 def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place_out):
     """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
@@ -160,7 +172,10 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
     for row in range(start, stop):
         o = (origins[row, 0], origins[row, 1], origins[row, 2])
         d = (directions[row, 0], directions[row, 1], directions[row, 2])
-        best, found, k = reach, False, _I(0)
+        # From where the ray comes near the surface: from far away digits are lost, and it slips between patches.
+        skip = way_to_box(o, d, b6)
+        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
+        best, found, k = reach - skip, False, _I(0)
         while k < surface.node_ints.shape[0]:
             lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
             ux, uy, uz = float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5])
@@ -184,6 +199,6 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
             load_patch(surface, quad, x, y, corners)
             n = patch_normal(corners, place[3], place[4])
             normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n
-            distance_out[row], quad_out[row] = best, quad
+            distance_out[row], quad_out[row] = skip + best, quad
             place_out[row, 0] = (place[1] + place[3]) / surface.ratio + surface.quads[quad, 0]
             place_out[row, 1] = (place[2] + place[4]) / surface.ratio + surface.quads[quad, 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import SURFACE_CAST_GAP, SURFACE_CAST_STEPS
+from thud.constants import SURFACE_CAST_GAP, SURFACE_CAST_STEPS, UNIT_ROUNDOFF
 from thud.continuous.convex_dispatch import empty_impacts
 from thud.results import CastStatus, Impacts, Status
 from thud.shapes.shape import Shape
@@ -66,7 +66,9 @@ def turning_cast(
     speed = step + turn_s * extent + turn_o * (apart + extent)
     if np.isfinite(radius):
         speed = np.minimum(speed, step + turn_o * radius + turn_s * (apart + radius))
-    gap = SURFACE_CAST_GAP * (extent + (radius if np.isfinite(radius) else 0.0))
+    # A part of what is smaller, the shape; coordinates that are large add what they are rounded by.
+    size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
+    gap = SURFACE_CAST_GAP * size + 16.0 * UNIT_ROUNDOFF * (extent + float(np.abs(rows_s[:, 9:]).max()))
     time = np.zeros(count)
     out.time[:], out.point[:], out.normal[:], out.status[:] = np.inf, 0.0, 0.0, CastStatus.MISS
     live = np.arange(count)
@@ -77,6 +79,9 @@ def turning_cast(
         place_s, place_o = moved(rows_s[live], move_s[live], at), moved(rows_o[live], move_o[live], at)
         found = distance(surface, shape, place_s, place_o, len(live), signed=False, reach=np.inf, threads=threads)
         met = (found.status == Status.OVERLAPPING) | (found.distance <= gap)
+        # A distance that did not converge bounds nothing from below: the time stays where it is.
+        lost = (found.status == Status.UNCONVERGED) & ~met
+        out.status[live[lost]], out.time[live[lost]] = CastStatus.UNCONVERGED, at[lost]
         if count_of_steps == 0:
             begun = found.status == Status.OVERLAPPING
             out.status[live[begun]] = CastStatus.OVERLAPPING_AT_START
@@ -87,7 +92,7 @@ def turning_cast(
         out.time[done] = at[met]
         out.point[done] = found.point_a[met]
         out.normal[done[fresh]] = found.normal[met][fresh]
-        ahead = ~met
+        ahead = ~met & ~lost
         time[live[ahead]] += (found.distance[ahead] - 0.5 * gap) / np.maximum(speed[live[ahead]], 1e-300)
         live = live[ahead]
         live = live[time[live] <= 1.0]

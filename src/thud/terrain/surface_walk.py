@@ -45,9 +45,10 @@ MISS = 0
 CELL_STACK, NODE_STACK = 128, 192
 
 # Columns of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
-# part came between the planes of any primitive; the axis (3) that last separated it from a cell.
-BEST, STATUS, POINT, AWAY, NEAR, AXIS = 0, 1, 2, 5, 8, 9
-RESULT = 12
+# part came between the planes of any primitive; the axis (3) that last separated it from a cell; 1 if a
+# distance that did not converge may have been nearer.
+BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE = 0, 1, 2, 5, 8, 9, 12
+RESULT = 13
 
 
 @device
@@ -152,7 +153,10 @@ def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, bes
         elif mode == DISTANCE:
             axis = center_axis(reals, a, b, r, at)
             outcome, d, q, away = pair_distance(ints, reals, verts, link_starts, links, a, b, r, at, axis, best)
-            if outcome == SEPARATED and d >= best:
+            if outcome != OVERLAPPING and d >= best:
+                if outcome == UNCONVERGED and not found:
+                    # It may be nearer than it seems.
+                    status = _I(UNCONVERGED)
                 continue
             if w <= least:
                 q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
@@ -203,6 +207,8 @@ def walk_patches(
                 ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
             )
             if not hit:
+                if status == UNCONVERGED:
+                    result[UNSURE] = 1.0
                 continue
             if mode <= GATHER:
                 if count < found_out.shape[0]:
@@ -362,7 +368,7 @@ def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
             box_out[axis], box_out[axis + 3] = -math.inf, math.inf
             n = (reals[b, P0], reals[b, P1], reals[b, P2])
             up = rotate(r, n)
-            if up[axis] > 1.0 - 1e-12:
+            if up[axis] == 1.0:
                 box_out[axis + 3] = reals[b, P3] + dot(up, t) + 1e-9 * (1.0 + abs(reals[b, P3]))
         return
     for axis in range(3):
