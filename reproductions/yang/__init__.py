@@ -11,6 +11,7 @@ from reproductions.report import Report
 from reproductions.yang import (
     convex_decomposition,
     example_4_3_1,
+    figures_2_6_and_a_3,
     figures_4_11_to_4_13,
     section_5_1_1,
     tables_4_1_to_4_3,
@@ -19,6 +20,7 @@ from reproductions.yang import (
 
 #: What is reproduced, in the paper's order: modules with `run(size, report)`.
 SECTIONS = [
+    figures_2_6_and_a_3,
     tables_4_1_to_4_3,
     example_4_3_1,
     figures_4_11_to_4_13,

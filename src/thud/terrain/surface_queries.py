@@ -208,7 +208,7 @@ def _unturned(rows: Floats, vectors: Floats, count: int) -> Floats:
     """(count, 3) vectors of the world in the frames of pose rows. Each row has the same bytes whatever the number of rows."""
     x, y, z = vectors.T
     turned = [rows[:, k] * x + rows[:, 3 + k] * y + rows[:, 6 + k] * z for k in range(3)]
-    return np.ascontiguousarray(np.broadcast_to(np.stack(turned, axis=1), (count, 3)))
+    return np.array(np.broadcast_to(np.stack(turned, axis=1), (count, 3)), order="C")
 
 
 def _turned(rows: Floats, vectors: Floats) -> Floats:
