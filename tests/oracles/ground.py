@@ -57,6 +57,8 @@ def depths_below(surface: DisplacedSurface, sheet: thud.TriangleMesh, points: np
         for row, distance in zip(hits.row, hits.distance):
             if distance < gap[row]:
                 gap[row], top[row] = distance, base.length[row] + sign * distance / size[row]
+    # At the rim the line may pass beside the sheet, by the second order of the directions' change: its own length stands.
+    top = np.where(np.isnan(top), base.length, top)
     limit = np.inf if surface.thickness is None else surface.thickness
     below = np.where(top - length <= limit, (top - length) * size, np.nan)
     for row, value in zip(i, below):
