@@ -25,9 +25,8 @@ LIFE = 10.0
 #: of them are worth fewer beginnings.
 FEW_LIFE, FEW_BOXES = 30.0, 4096
 
-#: Fat on each side as a fraction of the box's longest edge: least and most. Twice 0.15 makes 2.2 times the volume. Few boxes,
-#: whose candidates lie in the caches, may have more.
-LEAST_FAT, MOST_FAT, FEW_MOST_FAT = 0.01, 0.15, 0.3
+#: Fat on each side as a fraction of the box's longest edge: least and most. Twice 0.15 makes 2.2 times the volume.
+LEAST_FAT, MOST_FAT = 0.01, 0.15
 
 #: Boxes that are put in anew one by one, each by a scan of all: at most this many, and this fraction.
 FEW, FEW_OF = 8, 1.0 / 2000.0
@@ -245,7 +244,7 @@ class Coherent:
         fat = self._fat
         assert fat is not None
         mark = np.zeros(len(fat), np.uint8)
-        fatten_escaped(boxes.bounds, escaped, len(escaped), self._most_fat(len(fat)), fat, self._columns, mark)
+        fatten_escaped(boxes.bounds, escaped, len(escaped), MOST_FAT, fat, self._columns, mark)
         if len(self._order) != len(fat) + 8:
             self._order = np.arange(len(fat) + 8, dtype=np.int32)
         new = np.empty(64 * len(escaped) + 8, np.uint64)
@@ -259,18 +258,13 @@ class Coherent:
             pairs = np.empty((len(self._candidates) + len(new), 2), np.int64)
         self._candidates = pairs[:count]
 
-    @staticmethod
-    def _most_fat(count: int) -> float:
-        """Most fat of `count` boxes, as a part of their longest edges."""
-        return FEW_MOST_FAT if count <= FEW_BOXES else MOST_FAT
-
     def _start(self, boxes: Boxes, before: Floats, threads: int | None) -> bool:
         """New candidates; False if they would not live long enough to pay, or the last ones did not."""
         short = self._fat is not None and self._lived < SHORT_LIFE and self._escapes > self._few_fast(len(boxes.bounds))
         self._fat = None
         fat = np.empty_like(boxes.bounds)
         life = FEW_LIFE if len(fat) <= FEW_BOXES else LIFE
-        fast = fatten(0, len(fat), boxes.bounds, before, life, LEAST_FAT, self._most_fat(len(fat)), fat)
+        fast = fatten(0, len(fat), boxes.bounds, before, life, LEAST_FAT, MOST_FAT, fat)
         if len(boxes.rules):
             # What is static needs no fat, and a broad phase that keeps what it knows of static boxes sees the same ones.
             static = boxes.rules[:, STATIC] != 0
