@@ -56,7 +56,7 @@ _NAMES = {
     "ThudError": "thud.errors",
 }
 
-_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io", "terrain"}
+_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io", "particles", "terrain"}
 
 __all__ = [
     "Box",
@@ -102,6 +102,7 @@ __all__ = [
     "intersects",
     "io",
     "narrowphase",
+    "particles",
     "prepare",
     "raycast",
     "raycast_all",
@@ -112,7 +113,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, io, narrowphase, shapes, terrain
+    from thud import broadphase, continuous, errors, geometry, io, narrowphase, particles, shapes, terrain
     from thud.errors import ThudError
     from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose

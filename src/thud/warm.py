@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 #: Packages below which kernels live.
-_KERNEL_PACKAGES = ("geometry", "bounds", "bvh", "broadphase", "narrowphase", "continuous", "terrain")
+_KERNEL_PACKAGES = ("geometry", "bounds", "bvh", "broadphase", "narrowphase", "continuous", "terrain", "particles")
 
 
 class WarmKernel(NamedTuple):
