@@ -208,7 +208,7 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
                 if not (judge and is_extreme(p, r, l, upper, lower, ct, cs, step)):
                     # The volume grows with the code: the least that holds, 0 most often.
                     below, above = -1, EXTREME
-                    trial = 0
+                    trial = np.int64(0)
                     while above - below > 1:
                         if holds_samples(p, r, l, upper, lower, ct, cs, step, trial, points, planes, last):
                             above = trial
