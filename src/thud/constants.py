@@ -486,3 +486,13 @@ HEIGHT_SLACK = 1e-9
 
 #: A direction of a displaced surface must leave its primitives by more than this sine: along them lengths say nothing.
 FACING_FLAT = 1e-9
+
+#: Crossings of a path and a collider (`particles/roots.py`). A polynomial whose value at an extreme is below this part of its
+#: terms' magnitudes only touches zero: double-double values are right to some 1e-31 of them, and an extreme that is off by
+#: roundoff shows by its square.
+ROOT_TOUCH = 1e-29
+
+#: Most steps of a bracketed root (a count): Newton's method takes about six, halving alone some hundred. The farthest root
+#: that is looked for, in seconds, when a particle lives for ever: its fourth power is still a number.
+ROOT_STEPS = 400
+ROOT_FARTHEST = 1e75
