@@ -46,7 +46,11 @@ _NOT_KERNELS = {"cli", "viewer", "report", "io", "cluster"}
 REGISTRY: dict[str, tuple[Any, str]] = {}
 
 #: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...), and the modules whose NUMBA_TYPE they mean.
-_TYPE_MODULES = {"packed": "thud.narrowphase.packed_type", "surface": "thud.terrain.surface_type"}
+_TYPE_MODULES = {
+    "packed": "thud.narrowphase.packed_type",
+    "surface": "thud.terrain.surface_type",
+    "elements": "thud.particles.element_type",
+}
 
 
 def resolve_signature(text: str) -> tuple[Any, ...]:

@@ -496,3 +496,20 @@ ROOT_TOUCH = 1e-29
 #: that is looked for, in seconds, when a particle lives for ever: its fourth power is still a number.
 ROOT_STEPS = 400
 ROOT_FARTHEST = 1e75
+
+#: A polygon's vertices lie in one plane if they are within this part of its size of it: loose, since corners come rounded
+#: to float32 from files.
+PLANAR_POLYGON = 1e-6
+
+#: Closed bounds of a collider reach this part of its size and of its distance from the origin beyond it: a path through the
+#: edge between two of them hits one, whatever way its point is rounded. Boxes of elements are wider by more than that.
+BOUNDS_SLACK = 1e-13
+ELEMENT_BOX_SLACK = 1e-12
+
+#: A particle starts on a surface if it is no farther from it than this times the largest coordinate of its place and of the
+#: collider: what the evaluation of its place has lost.
+START_ROUNDOFF = 128.0 * UNIT_ROUNDOFF
+
+#: A particle that would leave a collider along its normal more slowly than this, m/s, rests: under gravity
+#: its hop would be 50 nm high and take 0.2 ms, and the next one less.
+RESTING_SPEED = 1e-3

@@ -251,3 +251,61 @@ class Projections:
     """(N,) steps of the method; 0 for one that does not iterate."""
     status: Bytes
     """(N,) `ProjectionStatus`. AMBIGUOUS: two solutions lie in the primitive; the one of largest length is given."""
+
+
+class ParticleState(IntEnum):
+    """What a particle is doing."""
+
+    UNBORN = 0
+    FLYING = 1
+    REMOVED = 2
+    RESTING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ParticleImpacts:
+    """Impacts of particles on colliders, M in all, in the order of time; at one time by particle, generation, bounce."""
+
+    particle: Ints
+    """(M,) row of the particle."""
+    generation: Ints
+    """(M,) which of its lives, from 0."""
+    collider: Ints
+    """(M,) place in the list of colliders."""
+    part: Ints
+    """(M,) piece of the collider: face of a mesh or solid, patch of a surface; 0 where it has one."""
+    bounce: Ints
+    """(M,) impacts of this generation before this one."""
+    time: Floats
+    """(M,) seconds."""
+    point: Floats
+    """(M, 3) on the collider."""
+    normal: Floats
+    """(M, 3) unit normal of the collider on the particle's side: velocity . normal <= 0."""
+    velocity: Floats
+    """(M, 3) on arrival, m/s."""
+    speed: Floats
+    """(M,) its length, m/s."""
+    status: Bytes
+    """(M,) `CastStatus`: HIT, or UNCONVERGED where a search ended at its limit; the time is then a lower bound."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True, slots=True)
+class ParticleStates:
+    """N particles at one time."""
+
+    position: Floats
+    """(N, 3) metres; of one not yet born its start, of one removed the place of its last impact."""
+    velocity: Floats
+    """(N, 3) m/s; 0 unless it is flying."""
+    state: Bytes
+    """(N,) `ParticleState`."""
+    generation: Ints
+    """(N,) which of its lives, from 0; -1 before birth, and the last one after all."""
+    age: Floats
+    """(N,) seconds since the birth of this generation; negative before birth."""
+    bounce: Ints
+    """(N,) impacts in this generation so far."""

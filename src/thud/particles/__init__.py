@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 #: Public names and the module each comes from, imported on first use.
-_NAMES: dict[str, str] = {}
+_NAMES = {
+    "Collider": "thud.particles.collider",
+    "ColliderSet": "thud.particles.collider_set",
+    "Disc": "thud.particles.planar",
+    "ParticleSystem": "thud.particles.system",
+    "Plane": "thud.particles.planar",
+    "Polygon": "thud.particles.planar",
+    "Quadric": "thud.particles.quadric",
+    "Rectangle": "thud.particles.planar",
+    "Solid": "thud.particles.solid",
+}
 
-__all__: list[str] = []
+__all__ = [
+    "Collider",
+    "ColliderSet",
+    "Disc",
+    "ParticleSystem",
+    "Plane",
+    "Polygon",
+    "Quadric",
+    "Rectangle",
+    "Solid",
+]
+
+if TYPE_CHECKING:
+    from thud.particles.collider import Collider
+    from thud.particles.collider_set import ColliderSet
+    from thud.particles.planar import Disc, Plane, Polygon, Rectangle
+    from thud.particles.quadric import Quadric
+    from thud.particles.solid import Solid
+    from thud.particles.system import ParticleSystem
 
 
 def __getattr__(name: str) -> Any:
