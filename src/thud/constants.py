@@ -513,3 +513,27 @@ START_ROUNDOFF = 128.0 * UNIT_ROUNDOFF
 #: A particle that would leave a collider along its normal more slowly than this, m/s, rests: under gravity
 #: its hop would be 50 nm high and take 0.2 ms, and the next one less.
 RESTING_SPEED = 1e-3
+
+#: Paths of particles and boxes (`particles/path_box.py`). Boxes are widened by this times the sum of the magnitudes in a
+#: coordinate of the path, start, pose and collider included: it is evaluated by some ten operations, and the time at which it
+#: comes to a bound by as many.
+PATH_SLACK = 64.0 * UNIT_ROUNDOFF
+
+#: The end of the search lies where a path has left the box of the collider, widened by this part of it, for good: many times
+#: the roundoff.
+PATH_MARGIN = 1e-9
+
+#: START_ROUNDOFF for the collider that a particle has just left: its place was computed by a flight that may have come from
+#: far away.
+START_SAME = 2.0**-40
+
+#: Velocities run along a surface when they leave it by less than this sine; then a particle on it does not pass through.
+START_SLOPE = 64.0 * UNIT_ROUNDOFF
+
+#: A path meets a triangle up to this far beyond its edges, times the magnitudes in a coordinate of the path: more than the
+#: roundoff of the point where it meets the plane, so that it never slips between two triangles.
+TRIANGLE_EDGE = 32.0 * UNIT_ROUNDOFF
+
+#: A triangle whose normal is shorter than this part of the product of its two edges has no area; double-doubles would make one
+#: of their roundoff.
+TRIANGLE_FLAT = 2.0**-96

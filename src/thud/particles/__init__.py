@@ -10,6 +10,7 @@ _NAMES = {
     "Collider": "thud.particles.collider",
     "ColliderSet": "thud.particles.collider_set",
     "Disc": "thud.particles.planar",
+    "Mesh": "thud.particles.mesh",
     "ParticleSystem": "thud.particles.system",
     "Plane": "thud.particles.planar",
     "Polygon": "thud.particles.planar",
@@ -22,6 +23,7 @@ __all__ = [
     "Collider",
     "ColliderSet",
     "Disc",
+    "Mesh",
     "ParticleSystem",
     "Plane",
     "Polygon",
@@ -33,6 +35,7 @@ __all__ = [
 if TYPE_CHECKING:
     from thud.particles.collider import Collider
     from thud.particles.collider_set import ColliderSet
+    from thud.particles.mesh import Mesh
     from thud.particles.planar import Disc, Plane, Polygon, Rectangle
     from thud.particles.quadric import Quadric
     from thud.particles.solid import Solid
