@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._atomic import replaced
 from thud.constants import SAVED_HEADER
 from thud.errors import FileFormatError, ThudError
-from thud.io.atomic import replaced
 from thud.world.world import Filter, World
 from thud.world.world_state import ARRAYS, VALUES, VERSION
 

@@ -10,6 +10,7 @@ _NAMES = {
     "Collider": "thud.particles.collider",
     "ColliderSet": "thud.particles.collider_set",
     "Disc": "thud.particles.planar",
+    "Material": "thud.particles.materials",
     "Mesh": "thud.particles.mesh",
     "ParticleSystem": "thud.particles.system",
     "Plane": "thud.particles.planar",
@@ -17,12 +18,18 @@ _NAMES = {
     "Quadric": "thud.particles.quadric",
     "Rectangle": "thud.particles.planar",
     "Solid": "thud.particles.solid",
+    "render_sound": "thud.particles.sound",
+    "sound_blocks": "thud.particles.sound",
+    "write_sound": "thud.particles.sound",
 }
+
+_MODULES = {"materials"}
 
 __all__ = [
     "Collider",
     "ColliderSet",
     "Disc",
+    "Material",
     "Mesh",
     "ParticleSystem",
     "Plane",
@@ -30,15 +37,22 @@ __all__ = [
     "Quadric",
     "Rectangle",
     "Solid",
+    "materials",
+    "render_sound",
+    "sound_blocks",
+    "write_sound",
 ]
 
 if TYPE_CHECKING:
+    from thud.particles import materials
     from thud.particles.collider import Collider
     from thud.particles.collider_set import ColliderSet
+    from thud.particles.materials import Material
     from thud.particles.mesh import Mesh
     from thud.particles.planar import Disc, Plane, Polygon, Rectangle
     from thud.particles.quadric import Quadric
     from thud.particles.solid import Solid
+    from thud.particles.sound import render_sound, sound_blocks, write_sound
     from thud.particles.system import ParticleSystem
 
 
@@ -47,6 +61,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_NAMES[name]), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        return importlib.import_module(f"thud.particles.{name}")
     raise AttributeError(f"module 'thud.particles' has no attribute {name!r}")
 
 

@@ -11,20 +11,19 @@ from typing import BinaryIO
 
 
 @contextlib.contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when the block ends, and never if it fails.
+def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty file beside `path`, by name, that takes its place when the block ends, and never if it fails.
 
-    It is written beside it under another name, brought to the disk and renamed: whoever reads `path`, or finds it after a
-    crash, sees the old file or the new one. A process that is killed may leave the other one behind, `.<name>.<random>.tmp`.
+    What the block wrote to it is brought to the disk and renamed: whoever reads `path`, or finds it after a crash, sees the
+    old file or the new one. A process that is killed may leave the other one behind, `.<name>.<random>.tmp`.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     # Not `tempfile`: the file should have the rights that the user's umask gives.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
@@ -38,3 +37,10 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+@contextlib.contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when the block ends, and never if it fails: see `replaced_path`."""
+    with replaced_path(path) as temporary, temporary.open("wb") as file:
+        yield file
