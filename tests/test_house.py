@@ -23,12 +23,25 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_import_pulls_no_numba_scipy_or_optional_package() -> None:
     code = (
-        "import sys, thud, thud.continuous, thud.geometry, thud.narrowphase, thud.shapes, thud.terrain; "
+        "import sys, thud, thud.continuous, thud.geometry, thud.narrowphase, thud.particles.sound, thud.shapes, thud.terrain; "
         "print(*sorted(m.split('.')[0] for m in sys.modules))"
     )
     loaded = set(python(code).stdout.split())
     assert "numpy" in loaded
-    heavy = {"numba", "llvmlite", "scipy", "matplotlib", "typer", "rich", "trimesh", "lmdb", "rasterio", "moderngl", "viser"}
+    heavy = {
+        "numba",
+        "llvmlite",
+        "scipy",
+        "matplotlib",
+        "typer",
+        "rich",
+        "trimesh",
+        "lmdb",
+        "rasterio",
+        "moderngl",
+        "viser",
+        "soundfile",
+    }
     assert not loaded & heavy
 
 

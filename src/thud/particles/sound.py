@@ -1,8 +1,8 @@
 """The sound of impacts: in one array, in blocks, and in a file.
 
 Every call hears the same thing: each impact strikes the material of its collider (`materials.py`, Eq. 1) at its exact time,
-with the strength speed * `strength`. Sample n stands at t0 + n / rate, and samples in [t0, t1) are given. The sound is mono, as
-heard beside the thing; what distance or direction do to it can be put into `strength`.
+with the strength speed * `strength`. Sample n stands at t0 + n / rate; those whose time, in float64, is before t1 are given.
+The sound is mono, as heard beside the thing; what distance or direction do to it can be put into `strength`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SoundingSystem(Protocol):
 
 Strength = Callable[[Any], npt.ArrayLike]
 
-#: An hour before the epoch of any storm at which float64 still tells samples apart.
+#: Seconds; about where float64 no longer tells samples apart.
 _LATEST = 1e10
 
 
@@ -105,12 +105,20 @@ class _Stretch:
         if isinstance(rate, bool) or not isinstance(rate, (int, np.integer)) or not 1 <= rate <= 10_000_000:
             raise InvalidInputError(f"rate: expected a whole number of samples a second from 1 to 10,000,000, got {rate!r}")
         rate = int(rate)
-        # Sample n is before t1 if n / rate < t1 - t0, without rounding.
-        return cls(ends[0], ends[1], rate, math.ceil((Fraction(ends[1]) - Fraction(ends[0])) * rate))
+        count = math.ceil((Fraction(ends[1]) - Fraction(ends[0])) * rate)
+        # In float64, sample 4,800 of 48,000 Hz is heard at 0.1; without rounding, a little before that number.
+        while count and _sample_time(ends[0], count - 1, rate) >= ends[1]:
+            count -= 1
+        return cls(ends[0], ends[1], rate, count)
 
     def time(self, sample: int) -> float:
         """When a sample is heard; t1 for the one after the last."""
-        return self.t1 if sample >= self.count else float(Fraction(self.t0) + Fraction(sample, self.rate))
+        return self.t1 if sample >= self.count else _sample_time(self.t0, sample, self.rate)
+
+
+def _sample_time(t0: float, sample: int, rate: int) -> float:
+    """t0 + sample / rate, rounded once."""
+    return float(Fraction(t0) + Fraction(sample, rate))
 
 
 class _Listener:
@@ -232,8 +240,8 @@ def _blocks(
     stretch, resonators = listener.stretch, listener.resonators
     if stretch.count == 0:
         return
-    # What rings at t0 goes into the state, a block's length of impacts at a time.
-    pieces = max(1, int(np.ceil(warm * stretch.rate / block)))
+    # What rings at t0 goes into the state, a block's length of impacts at a time, or a second's.
+    pieces = max(1, math.ceil(warm / max(block / stretch.rate, 1.0)))
     ends = [stretch.t0 - warm * (pieces - k) / pieces for k in range(pieces)] + [stretch.t0] if warm > 0.0 else []
     for begin, end in itertools.pairwise(ends):
         if begin < end:
@@ -274,7 +282,7 @@ def write_sound(
     system, colliders, t0, t1, rate, block_seconds, strength, warm : see `sound_blocks`
     gain : factor on all samples, or "auto"
     subtype : "PCM_24" (default), or, in a .wav, "FLOAT" (32 bits)
-    progress : called with (done, total) samples after each block; with gain="auto" both passes count
+    progress : called with (done, total) samples after each block; with gain="auto" both rendered count
 
     Returns
     -------
@@ -285,6 +293,8 @@ def write_sound(
     except ImportError:
         raise MissingExtraError.for_package("soundfile", "sound") from None
     stretch = _Stretch.of(t0, t1, rate)
+    if stretch.count == 0:
+        raise InvalidInputError(f"t1: expected more than t0 = {stretch.t0}, got {stretch.t1}; a file holds at least one sample")
     kind, subtype = _as_format(path, subtype, stretch)
     factor = None if isinstance(gain, str) and gain == "auto" else _as_gain(gain)
 
@@ -294,7 +304,7 @@ def write_sound(
         )
 
     done, total = 0, stretch.count * (2 if factor is None else 1)
-    first, second = blocks(1.0), None if factor is None else blocks(factor)
+    rendered = blocks(1.0 if factor is None else factor)  # also checks the arguments while there is no file yet
     with replaced_path(path) as temporary:
         # The file is opened before the first pass: a folder or a rate that does not work is known at once.
         try:
@@ -304,14 +314,15 @@ def write_sound(
         with file:
             if factor is None:
                 peak = 0.0
-                for block in first:
+                for block in rendered:
                     peak = max(peak, _peak(block))
                     done += len(block)
                     if progress is not None:
                         progress(done, total)
                 factor = 1.0 if peak == 0.0 else float(np.minimum(SOUND_HEADROOM / peak, np.finfo(np.float64).max))
+                rendered = blocks(factor)
             peak, at = 0.0, 0
-            for block in second if second is not None else blocks(factor):
+            for block in rendered:
                 loudest = _peak(block)
                 if loudest > 1.0 and subtype != "FLOAT":
                     when = stretch.time(at + int(np.argmax(np.abs(block))))
