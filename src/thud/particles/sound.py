@@ -124,12 +124,11 @@ def _sample_time(t0: float, sample: int, rate: int) -> float:
 class _Listener:
     """Which collider rings which bank of resonators, and impacts on their way there."""
 
-    def __init__(self, colliders: Sequence[Any], stretch: _Stretch, strength: Any) -> None:
+    def __init__(self, materials: list[Material | None], stretch: _Stretch, strength: Any) -> None:
         from thud.particles.modal import Resonators
 
         banks: dict[Material, int] = {}
-        rows = [_material_of(collider, row) for row, collider in enumerate(colliders)]
-        self.bank = np.array([-1 if one is None else banks.setdefault(one, len(banks)) for one in rows], dtype=np.int64)
+        self.bank = np.array([-1 if one is None else banks.setdefault(one, len(banks)) for one in materials], dtype=np.int64)
         self.materials = list(banks)
         self.stretch = stretch
         self.strength = strength
@@ -183,14 +182,14 @@ def render_sound(
     """
     stretch = _Stretch.of(t0, t1, rate)
     factor = _as_gain(gain)
-    listener = _Listener(_as_list(materials, "materials"), stretch, strength)
+    listener = _Listener(_as_materials(materials), stretch, strength)
     listener.hear(_as_impacts(impacts))
     return listener.resonators.ring(stretch.count) * factor
 
 
 def sound_blocks(
     system: SoundingSystem,
-    colliders: Sequence[Any],
+    colliders: Any,
     t0: float,
     t1: float,
     *,
@@ -207,7 +206,7 @@ def sound_blocks(
     Parameters
     ----------
     system : has `impacts(colliders, a, b)`, every impact in [a, b)
-    colliders : each with a `material`: a `Material`, or None (silent)
+    colliders : as the system takes them, a list or a `ColliderSet`; each one's `material` is a `Material`, or None (silent)
     t0, t1 : seconds
     rate : samples a second; modes from half of it on are left out
     block_seconds : length of a block
@@ -225,7 +224,7 @@ def sound_blocks(
     length = as_positive(block_seconds, "block_seconds")
     if strength is not None and not callable(strength):
         raise InvalidInputError(f"strength: expected a function of impacts, got a {type(strength).__name__}")
-    listener = _Listener(_as_list(colliders, "colliders"), stretch, strength)
+    listener = _Listener(_materials_of(colliders), stretch, strength)
     if warm is None:
         warm = max((material.ring_time(SOUND_WARM_DECIBELS) for material in listener.materials), default=0.0)
     else:
@@ -235,7 +234,7 @@ def sound_blocks(
 
 
 def _blocks(
-    system: SoundingSystem, colliders: Sequence[Any], listener: _Listener, block: int, warm: float, gain: float
+    system: SoundingSystem, colliders: Any, listener: _Listener, block: int, warm: float, gain: float
 ) -> Iterator[Floats]:
     stretch, resonators = listener.stretch, listener.resonators
     if stretch.count == 0:
@@ -257,7 +256,7 @@ def _blocks(
 def write_sound(
     path: str | os.PathLike[str],
     system: SoundingSystem,
-    colliders: Sequence[Any],
+    colliders: Any,
     t0: float,
     t1: float,
     *,
@@ -372,20 +371,25 @@ def _as_gain(gain: Any) -> float:
     return float(array)
 
 
-def _as_list(values: Any, name: str) -> list[Any]:
+def _as_materials(values: Any) -> list[Material | None]:
+    """Materials, None, or colliders that have such."""
     try:
-        return list(values)
+        rows = [getattr(value, "material", value) for value in values]
     except TypeError:
-        raise InvalidInputError(f"{name}: expected a sequence, got a {type(values).__name__}") from None
+        raise InvalidInputError(f"materials: expected a sequence, got a {type(values).__name__}") from None
+    for row, material in enumerate(rows):
+        if material is not None and not isinstance(material, Material):
+            expected = "a Material, None, or a collider with such a `material`"
+            raise InvalidInputError(f"materials: row {row} is a {type(material).__name__}; expected {expected}")
+    return rows
 
 
-def _material_of(collider: Any, row: int) -> Material | None:
-    """What a collider, or a material in its place, sounds like."""
-    material = collider if collider is None or isinstance(collider, Material) else getattr(collider, "material", collider)
-    if material is not None and not isinstance(material, Material):
-        expected = "a Material, None, or a collider with such a `material`"
-        raise InvalidInputError(f"materials: row {row} is a {type(material).__name__}; expected {expected}")
-    return material
+def _materials_of(colliders: Any) -> list[Material | None]:
+    """Materials of colliders: a set of them, a list, or one. What has no `material`, as plain shapes, is silent."""
+    colliders = getattr(colliders, "colliders", colliders)
+    if not isinstance(colliders, (list, tuple)):
+        colliders = [colliders]
+    return _as_materials([getattr(collider, "material", None) for collider in colliders])
 
 
 def _as_impacts(impacts: Any) -> Any:
