@@ -179,6 +179,14 @@ def test_what_was_struck_before_rings_on_and_what_comes_after_is_not_heard() -> 
     assert not render_sound(([-1e9, -1e300], [0, 0], [1.0, 1.0]), NAMED, 0.0, 0.1).any()
 
 
+def test_one_specialisation() -> None:
+    from thud._jit import REGISTRY, resolve_signature
+
+    render_sound(([0.0], [0], [1.0]), NAMED, 0.0, 0.01)
+    dispatcher, signature = REGISTRY["thud.particles.modal.ring_block"]
+    assert dispatcher.signatures == [resolve_signature(signature)]
+
+
 def test_modes_from_half_the_rate_on_are_left_out() -> None:
     high = Material([1000.0, 4000.0, 5000.0], [10.0, 10.0, 10.0], [1.0, 1.0, 1.0])
     low = Material([1000.0], [10.0], [1.0])
@@ -226,7 +234,7 @@ def test_gain_and_strength_scale() -> None:
     scaled = render_sound(arrays(system), NAMED, 0.0, 0.2, strength=factors)
     expected = modal_sum(system.time, system.collider, factors * system.speed, NAMED, 0.0, 48_000, range(0, 9600, 331))
     assert error_decibels(scaled[::331], expected, np.abs(scaled).max()) < -200.0
-    by_function = render_sound(arrays(system), NAMED, 0.0, 0.2, strength=lambda impacts: 3.0 * np.asarray(impacts.speed) ** 0)
+    by_function = render_sound(arrays(system), NAMED, 0.0, 0.2, strength=lambda impacts: 3.0 * impacts.speed**0)
     np.testing.assert_allclose(by_function, 3.0 * plain, rtol=0.0, atol=1e-12)
     blocks = sound_blocks(system, as_colliders(NAMED), 0.0, 0.2, strength=lambda impacts: 3.0 * impacts.speed**0, warm=0.0)
     assert np.concatenate(list(blocks)).tobytes() == by_function.tobytes()
@@ -290,6 +298,7 @@ def test_a_material_that_cannot_be(arguments: tuple[Any, ...], message: str) -> 
         ({"impacts": ([0.0], [1], [1.0])}, "impacts.collider: row 0 is 1; expected an index below 1"),
         ({"impacts": ([0.0], [-1], [1.0])}, "impacts.collider: row 0 is -1"),
         ({"impacts": ([0.0], [0.5], [1.0])}, "impacts.collider: expected whole numbers"),
+        ({"impacts": ([0.0], [[0], [0, 0]], [1.0])}, "impacts.collider: expected whole numbers"),
         ({"impacts": ([0.0], [0, 0], [1.0])}, "expected time, collider and speed of one shape"),
         ({"impacts": ([0.0], [0])}, "impacts: expected .time, collider, speed."),
         ({"impacts": 3}, "impacts: a int has no `time`"),

@@ -397,8 +397,20 @@ def _as_impacts(impacts: Any) -> Any:
     if isinstance(impacts, tuple) and not hasattr(impacts, "time"):
         if len(impacts) != 3:
             raise InvalidInputError(f"impacts: expected (time, collider, speed), got a tuple of {len(impacts)}")
-        return _Arrays(*impacts)
+        time, collider, speed = impacts
+        return _Arrays(finite_array(time, "impacts.time"), _whole(collider), finite_array(speed, "impacts.speed"))
     return impacts
+
+
+def _whole(collider: Any) -> Ints:
+    """Indices of colliders as int64."""
+    try:
+        array = np.asarray(collider)
+    except ValueError as error:
+        raise InvalidInputError(f"impacts.collider: expected whole numbers ({error})") from None
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(f"impacts.collider: expected whole numbers, got {array.dtype}")
+    return array.astype(np.int64)
 
 
 def _checked(impacts: Any, colliders: int) -> tuple[Floats, Ints, Floats]:
@@ -407,11 +419,7 @@ def _checked(impacts: Any, colliders: int) -> tuple[Floats, Ints, Floats]:
         if not hasattr(impacts, name):
             raise InvalidInputError(f"impacts: a {type(impacts).__name__} has no `{name}`; expected time, collider and speed")
     time, speed = finite_array(impacts.time, "impacts.time"), finite_array(impacts.speed, "impacts.speed")
-    collider = np.asarray(impacts.collider)
-    if collider.size == 0:
-        collider = collider.astype(np.int64)
-    if not np.issubdtype(collider.dtype, np.integer):
-        raise InvalidInputError(f"impacts.collider: expected whole numbers, got {collider.dtype}")
+    collider = _whole(impacts.collider)
     shapes = [array.shape for array in (time, collider, speed)]
     if time.ndim != 1 or len(set(shapes)) > 1:
         raise InvalidInputError(f"impacts: expected time, collider and speed of one shape (N,), got {shapes}")
@@ -422,7 +430,7 @@ def _checked(impacts: Any, colliders: int) -> tuple[Floats, Ints, Floats]:
     if (speed < 0.0).any():
         row = int(np.argmax(speed < 0.0))
         raise InvalidInputError(f"impacts.speed: row {row} is {speed[row]}; expected at least 0")
-    return time, collider.astype(np.int64), speed
+    return time, collider, speed
 
 
 def _factors(strength: Any, impacts: Any, count: int) -> Floats:
