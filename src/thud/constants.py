@@ -554,3 +554,18 @@ SOUND_WARM_DECIBELS = 120.0
 #: Peak of a file written with gain="auto", as a fraction of full scale: one decibel is left, since a player that resamples may
 #: exceed the samples' own peak.
 SOUND_HEADROOM = 10.0 ** (-1.0 / 20.0)
+
+#: Blobs (`particles/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
+#: the balls: two crossings closer to each other than that may be taken for none.
+BLOB_RESOLUTION = 2.0**-40
+
+#: Nor are cells halved further over which h changes by no more than this many times the roundoff of one value: halves would
+#: tell no more. Values with 32 digits are right to the other part.
+BLOB_NOISE = 4.0
+BLOB_EXACT = 1e-29
+
+#: Most cells of one search (a count): a generic one takes ten to fifty, a touch some hundred. Then the answer is a lower bound.
+BLOB_CELLS = 8192
+
+#: Most steps of Newton's method in a bracket (a count); it takes about six, halving alone some fifty.
+BLOB_STEPS = 200

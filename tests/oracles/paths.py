@@ -86,3 +86,19 @@ def new_rows(paths: np.ndarray, end: float | np.ndarray = np.inf, came: np.ndarr
         left[:] = last
     time = np.array(np.broadcast_to(end, count), dtype=np.float64)
     return paths, arrivals, left, time, np.full((count, 2), -1, dtype=np.int64), np.zeros((count, 3))
+
+
+def blob_value(
+    centers: np.ndarray, radii: np.ndarray, strengths: np.ndarray, threshold: float, path: np.ndarray, t: mp.mpf
+) -> mp.mpf:
+    """f - threshold of blobs on a path at t, in as many digits as are in force."""
+    total = -mp.mpf(float(threshold))
+    for c, r, s in zip(centers, radii, strengths):
+        far = mp.mpf(0)
+        for axis in range(3):
+            x, v, a = (mp.mpf(float(path[k + axis])) for k in (0, 3, 6))
+            far += (x - mp.mpf(float(c[axis])) + t * (v + t * a / 2)) ** 2
+        g = 1 - far / mp.mpf(float(r)) ** 2
+        if g > 0:
+            total += mp.mpf(float(s)) * g**3
+    return total

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 #: Public names and the module each comes from, imported on first use.
 _NAMES = {
+    "Blobs": "thud.particles.blobs",
     "Collider": "thud.particles.collider",
     "ColliderSet": "thud.particles.collider_set",
     "Disc": "thud.particles.planar",
@@ -26,6 +27,7 @@ _NAMES = {
 _MODULES = {"materials"}
 
 __all__ = [
+    "Blobs",
     "Collider",
     "ColliderSet",
     "Disc",
@@ -45,6 +47,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from thud.particles import materials
+    from thud.particles.blobs import Blobs
     from thud.particles.collider import Collider
     from thud.particles.collider_set import ColliderSet
     from thud.particles.materials import Material
