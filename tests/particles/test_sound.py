@@ -24,6 +24,7 @@ from thud.particles import ColliderSet, Material, ParticleSystem, Rectangle, mat
 from thud.particles.modal import sample_places
 
 Floats = npt.NDArray[np.float64]
+ROOT = Path(__file__).parents[2]
 
 NAMED = [materials.sheet_metal(), materials.tin_can(), materials.wood(), materials.glass(), materials.earth()]
 GARBAGE_CAN = materials.tin_can(0.25, 0.7, 0.6e-3)
@@ -451,7 +452,7 @@ def test_a_killed_writer_leaves_no_file_of_that_name(tmp_path: Path) -> None:
         "write_sound(sys.argv[1], storm(0, 100, 0, 1, 5), as_colliders(NAMED), 0.0, 1.0, block_seconds=0.1, progress=stop)\n"
     )
     path = tmp_path / "a.flac"
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == -9, done.stderr
     assert not path.exists()
 
@@ -468,7 +469,8 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         ("a", {}, "path: expected a name"),
         ("a.flac", {"subtype": "FLOAT"}, "subtype: expected one of PCM_24 for .flac"),
         ("a.wav", {"t1": 40_000.0}, "path: a .wav holds 4 GiB"),
-        ("a.flac", {"rate": 1_000_000}, "FLAC cannot be written at 1000000 Hz"),
+        ("a.flac", {"rate": 1_000_000}, "rate: 1000000 samples a second do not go into a .flac"),
+        ("a.flac", {"rate": 65_537}, "rate: 65537 samples a second"),
         ("a.wav", {"gain": "full"}, "gain: expected numbers"),
         ("a.wav", {"gain": None}, "gain: "),
     ):
@@ -483,6 +485,27 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         write_sound(
             tmp_path / "a.wav", storm(14, 10, 0.0, 0.1, 1), loud, 0.0, 0.1, strength=lambda impacts: impacts.speed * 1e10
         )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.wav", "a.flac"])
+def test_a_full_disk_is_an_error_and_leaves_no_file(tmp_path: Path, name: str) -> None:
+    # A limit of the size of files stands for the disk: writing beyond it fails in the same way.
+    pytest.importorskip("resource")
+    code = (
+        "import resource, signal, sys\n"
+        "from tests.particles.test_sound import NAMED, as_colliders, storm\n"
+        "from thud.particles import render_sound, write_sound\n"
+        "render_sound(([0.0], [0], [1.0]), NAMED, 0.0, 0.1)\n"  # kernels are compiled and cached before
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        "try:\n"
+        "    write_sound(sys.argv[1], storm(0, 100, 0, 1, 5), as_colliders(NAMED), 0.0, 1.0)\n"
+        "except OSError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, cwd=ROOT)
+    assert "is the disk full?" in done.stdout, done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -304,39 +304,41 @@ def write_sound(
 
     done, total = 0, stretch.count * (2 if factor is None else 1)
     rendered = blocks(1.0 if factor is None else factor)  # also checks the arguments while there is no file yet
+
+    def advance(block: Floats) -> None:
+        nonlocal done
+        done += len(block)
+        if progress is not None:
+            progress(done, total)
+
+    # The file's place is taken before the first pass: a folder that cannot be written to is known at once.
     with replaced_path(path) as temporary:
-        # The file is opened before the first pass: a folder or a rate that does not work is known at once.
-        try:
-            file = soundfile.SoundFile(temporary, "w", stretch.rate, 1, subtype, format=kind)
-        except soundfile.LibsndfileError as error:
-            raise InvalidInputError(f"path, rate: {kind} cannot be written at {stretch.rate} Hz: {error}") from None
-        with file:
-            if factor is None:
-                peak = 0.0
-                for block in rendered:
-                    peak = max(peak, _peak(block))
-                    done += len(block)
-                    if progress is not None:
-                        progress(done, total)
-                factor = 1.0 if peak == 0.0 else float(np.minimum(SOUND_HEADROOM / peak, np.finfo(np.float64).max))
-                rendered = blocks(factor)
-            peak, at = 0.0, 0
+        if factor is None:
+            loudest = 0.0
             for block in rendered:
-                loudest = _peak(block)
-                if loudest > 1.0 and subtype != "FLOAT":
-                    when = stretch.time(at + int(np.argmax(np.abs(block))))
-                    raise InvalidInputError(
-                        f"gain: {factor:.6g} takes the sound to {loudest:.6g} of full scale at {when:.6f} s; expected at most "
-                        f'1: give a gain below {factor / loudest:.3g}, or "auto", or write a .wav with subtype="FLOAT"'
-                    )
-                peak = max(peak, loudest)
-                file.write(block)
-                at += len(block)
-                done += len(block)
-                if progress is not None:
-                    progress(done, total)
-        # A full disk is not always reported when a file is closed.
-        written = soundfile.info(temporary).frames
+                loudest = max(loudest, _peak(block))
+                advance(block)
+            factor = 1.0 if loudest == 0.0 else float(np.minimum(SOUND_HEADROOM / loudest, np.finfo(np.float64).max))
+            rendered = blocks(factor)
+        peak, at = 0.0, 0
+        try:
+            with soundfile.SoundFile(temporary, "w", stretch.rate, 1, subtype, format=kind) as file:
+                for block in rendered:
+                    loudest = _peak(block)
+                    if loudest > 1.0 and subtype != "FLOAT":
+                        when = stretch.time(at + int(np.argmax(np.abs(block))))
+                        raise InvalidInputError(
+                            f"gain: {factor:.6g} takes the sound to {loudest:.6g} of full scale at {when:.6f} s; expected at "
+                            f'most 1: give a gain below {factor / loudest:.3g}, or "auto", or write a .wav with subtype="FLOAT"'
+                        )
+                    peak = max(peak, loudest)
+                    file.write(block)
+                    at += len(block)
+                    advance(block)
+            # A full disk is not always reported when a file is closed.
+            written = soundfile.info(temporary).frames
+        except soundfile.LibsndfileError as error:
+            raise OSError(f"{os.fspath(path)}: it could not be written ({error}); is the disk full?") from error
         if written != stretch.count:
             raise OSError(f"{os.fspath(path)}: {written} of {stretch.count} samples could be written; is the disk full?")
     return WrittenSound(Path(path), stretch.rate, stretch.count, factor, peak)
@@ -353,6 +355,10 @@ def _as_format(path: str | os.PathLike[str], subtype: str | None, stretch: _Stre
         raise InvalidInputError(f"subtype: expected one of {', '.join(allowed[kind])} for {kind}, got {subtype!r}")
     if kind == ".wav" and stretch.count * (3 if subtype == "PCM_24" else 4) > 2**32 - 4096:
         raise InvalidInputError(f"path: a .wav holds 4 GiB, which {stretch.count} samples exceed; write a .flac")
+    # What a FLAC frame's header can say.
+    if kind == ".flac" and stretch.rate > 65_535 and (stretch.rate % 10 or stretch.rate > 655_350):
+        expected = "up to 65,535, or up to 655,350 in tens"
+        raise InvalidInputError(f"rate: {stretch.rate} samples a second do not go into a .flac; expected {expected}")
     return kind[1:].upper(), subtype
 
 
