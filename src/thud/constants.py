@@ -569,3 +569,7 @@ BLOB_CELLS = 8192
 
 #: Most steps of Newton's method in a bracket (a count); it takes about six, halving alone some fifty.
 BLOB_STEPS = 200
+
+#: Tiles of an atlas of an impact map: coordinates (from 0 to 1) keep this far from the border to the next tile, so that no
+#: roundoff puts an impact into it; far below any pixel.
+TILE_MARGIN = 1e-12

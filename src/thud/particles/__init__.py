@@ -11,6 +11,8 @@ _NAMES = {
     "Collider": "thud.particles.collider",
     "ColliderSet": "thud.particles.collider_set",
     "Disc": "thud.particles.planar",
+    "ImpactMap": "thud.particles.map_result",
+    "MapImpacts": "thud.particles.map_result",
     "Material": "thud.particles.materials",
     "Mesh": "thud.particles.mesh",
     "ParticleSystem": "thud.particles.system",
@@ -19,8 +21,13 @@ _NAMES = {
     "Quadric": "thud.particles.quadric",
     "Rectangle": "thud.particles.planar",
     "Solid": "thud.particles.solid",
+    "impact_coordinates": "thud.particles.parameters",
+    "impact_map": "thud.particles.impact_maps",
     "render_sound": "thud.particles.sound",
     "sound_blocks": "thud.particles.sound",
+    "splat": "thud.particles.textures",
+    "surface_points": "thud.particles.parameters",
+    "texture_at": "thud.particles.textures",
     "write_sound": "thud.particles.sound",
 }
 
@@ -31,6 +38,8 @@ __all__ = [
     "Collider",
     "ColliderSet",
     "Disc",
+    "ImpactMap",
+    "MapImpacts",
     "Material",
     "Mesh",
     "ParticleSystem",
@@ -39,9 +48,14 @@ __all__ = [
     "Quadric",
     "Rectangle",
     "Solid",
+    "impact_coordinates",
+    "impact_map",
     "materials",
     "render_sound",
     "sound_blocks",
+    "splat",
+    "surface_points",
+    "texture_at",
     "write_sound",
 ]
 
@@ -50,13 +64,17 @@ if TYPE_CHECKING:
     from thud.particles.blobs import Blobs
     from thud.particles.collider import Collider
     from thud.particles.collider_set import ColliderSet
+    from thud.particles.impact_maps import impact_map
+    from thud.particles.map_result import ImpactMap, MapImpacts
     from thud.particles.materials import Material
     from thud.particles.mesh import Mesh
+    from thud.particles.parameters import impact_coordinates, surface_points
     from thud.particles.planar import Disc, Plane, Polygon, Rectangle
     from thud.particles.quadric import Quadric
     from thud.particles.solid import Solid
     from thud.particles.sound import render_sound, sound_blocks, write_sound
     from thud.particles.system import ParticleSystem
+    from thud.particles.textures import splat, texture_at
 
 
 def __getattr__(name: str) -> Any:
