@@ -573,3 +573,10 @@ BLOB_STEPS = 200
 #: Tiles of an atlas of an impact map: coordinates (from 0 to 1) keep this far from the border to the next tile, so that no
 #: roundoff puts an impact into it; far below any pixel.
 TILE_MARGIN = 1e-12
+
+#: The float64 filter of elementary colliders. Roundoff of a coefficient of h, times the sum of its terms' magnitudes: up to
+#: sixteen operations. Times this close to each other, relatively, are not told apart by it. A crossing whose error is proven
+#: below FILTER_ERROR of it needs no more digits: a tenth of the accuracy that is promised.
+FILTER_ROUNDOFF = 16.0 * UNIT_ROUNDOFF
+FILTER_CLOSE = 1e-9
+FILTER_ERROR = 1e-13

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from thud._jit import exact_device, exact_kernel
-from thud.constants import START_ROUNDOFF, UNIT_ROUNDOFF
+from thud.constants import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, START_ROUNDOFF, UNIT_ROUNDOFF
 from thud.geometry.predicates import two_diff
 from thud.particles.double_double import dd_dot, dd_dot_dd, dd_dot_scaled, dd_shifted, dd_sum
 from thud.particles.element import DISC, POLYGON, QUADRIC, RECTANGLE
@@ -70,6 +70,19 @@ def times_quadric(reals, e, x):
     """A x of a quadric."""
     a00, a01, a02 = reals[e, A], reals[e, A + 1], reals[e, A + 2]
     a11, a12, a22 = reals[e, A + 3], reals[e, A + 4], reals[e, A + 5]
+    return (
+        a00 * x[0] + a01 * x[1] + a02 * x[2],
+        a01 * x[0] + a11 * x[1] + a12 * x[2],
+        a02 * x[0] + a12 * x[1] + a22 * x[2],
+    )
+
+
+@exact_device
+def abs_times_quadric(reals, e, x):
+    """|A| |x|, magnitudes a coordinate."""
+    a00, a01, a02 = abs(reals[e, A]), abs(reals[e, A + 1]), abs(reals[e, A + 2])
+    a11, a12, a22 = abs(reals[e, A + 3]), abs(reals[e, A + 4]), abs(reals[e, A + 5])
+    x = (abs(x[0]), abs(x[1]), abs(x[2]))
     return (
         a00 * x[0] + a01 * x[1] + a02 * x[2],
         a01 * x[0] + a11 * x[1] + a12 * x[2],
@@ -212,6 +225,160 @@ def element_crossing(elements, e, x, v, a, came, is_last, reach):
 
 
 @exact_device
+def coefficient_bounds(reals, e, kind, x, v, a):
+    """(c0 .. c4, E0 .. E4): h in floats, and bounds of what they are off."""
+    o = real3(reals, e, ORIGIN)
+    d = (x[0] - o[0], x[1] - o[1], x[2] - o[2])
+    far = (abs(x[0]) + abs(o[0]), abs(x[1]) + abs(o[1]), abs(x[2]) + abs(o[2]))
+    u = FILTER_ROUNDOFF
+    if kind != QUADRIC:
+        n = real3(reals, e, NORMAL)
+        c = (dot3(n, d), dot3(n, v), 0.5 * dot3(n, a), 0.0, 0.0)
+        return c, (u * abs_dot3(n, far), u * abs_dot3(n, v), u * abs_dot3(n, a), 0.0, 0.0)
+    g = real3(reals, e, G)
+    m, av = times_quadric(reals, e, d), times_quadric(reals, e, v)
+    size_m, size_v = abs_times_quadric(reals, e, far), abs_times_quadric(reals, e, v)
+    m = (m[0] + g[0], m[1] + g[1], m[2] + g[2])
+    size_m = (size_m[0] + abs(g[0]), size_m[1] + abs(g[1]), size_m[2] + abs(g[2]))
+    c0, c1, c2 = dot3(d, m) + dot3(d, g) + reals[e, J], 2.0 * dot3(m, v), dot3(av, v)
+    e0 = u * (abs_dot3(far, size_m) + abs_dot3(far, g) + abs(reals[e, J]))
+    e1, e2 = u * abs_dot3(size_m, v), u * abs_dot3(size_v, v)
+    if a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0:
+        return (c0, c1, c2, 0.0, 0.0), (e0, e1, e2, 0.0, 0.0)
+    aa = times_quadric(reals, e, a)
+    size_a = abs_times_quadric(reals, e, a)
+    c = (c0, c1, c2 + dot3(m, a), dot3(av, a), 0.25 * dot3(aa, a))
+    return c, (e0, e1, e2 + u * abs_dot3(size_m, a), u * abs_dot3(size_v, a), u * abs_dot3(size_a, a))
+
+
+@exact_device
+def surely_none(c, r, begin, end):
+    """Whether h surely has one sign over [begin, end]: its Bernstein coefficients there have, whatever roundoff did."""
+    w = end - begin
+    # Taylor's shift to `begin`, then powers of the width.
+    b4 = c[4]
+    b3 = c[3] + 4.0 * b4 * begin
+    b2 = c[2] + begin * (3.0 * c[3] + 6.0 * b4 * begin)
+    b1 = c[1] + begin * (2.0 * c[2] + begin * (3.0 * c[3] + 4.0 * b4 * begin))
+    b0 = c[0] + begin * (c[1] + begin * (c[2] + begin * (c[3] + b4 * begin)))
+    b1, b2, b3, b4 = b1 * w, b2 * w * w, b3 * w * w * w, b4 * w * w * w * w
+    p1 = b0 + 0.25 * b1
+    p2 = b0 + 0.5 * b1 + b2 / 6.0
+    p3 = b0 + 0.75 * b1 + 0.5 * b2 + 0.25 * b3
+    p4 = b0 + b1 + b2 + b3 + b4
+    size = abs(c[0]) + end * (abs(c[1]) + end * (abs(c[2]) + end * (abs(c[3]) + end * abs(c[4]))))
+    off = r[0] + end * (r[1] + end * (r[2] + end * (r[3] + end * r[4]))) + FILTER_ROUNDOFF * size
+    low, high = min(b0, p1, p2, p3, p4), max(b0, p1, p2, p3, p4)
+    return low > off or high < -off
+
+
+# What the filter says of an element: no crossing that matters, the crossing, or to be computed with 32 digits.
+NONE, SURE, DOUBTFUL = 0, 1, 2
+
+
+@exact_device
+def rough_crossing(elements, e, kind, x, v, a, begin, end, best, reach):
+    """(verdict, time): the earliest crossing within the times [begin, end] at which the path is in the element's box, in
+    floats. SURE: its error is below FILTER_ERROR of it, by the residual and the slope."""
+    inf = math.inf
+    c, r = coefficient_bounds(elements.reals, e, kind, x, v, a)
+    if abs(c[0]) <= 2.0 * r[0]:
+        return DOUBTFUL, inf
+    if end < inf and surely_none(c, r, begin, end):
+        return NONE, inf
+    if c[3] != 0.0 or c[4] != 0.0:
+        return DOUBTFUL, inf
+    if c[2] == 0.0:
+        if c[1] == 0.0:
+            return DOUBTFUL, inf
+        low, high = -c[0] / c[1], inf
+    else:
+        under, size = c[1] * c[1] - 4.0 * c[2] * c[0], c[1] * c[1] + 4.0 * abs(c[2] * c[0])
+        if under <= FILTER_CLOSE * size:
+            return DOUBTFUL, inf
+        q = -0.5 * (c[1] + math.copysign(math.sqrt(under), c[1]))
+        low, high = q / c[2], c[0] / q
+        if low > high:
+            low, high = high, low
+    for k in range(2):
+        t = low if k == 0 else high
+        if t < 0.0:
+            continue
+        slope = abs(c[1] + 2.0 * c[2] * t)
+        size = abs(c[0]) + t * (abs(c[1]) + t * abs(c[2]))
+        off = 2.0 * (r[0] + t * (r[1] + t * r[2]) + FILTER_ROUNDOFF * size)
+        if not off <= FILTER_ERROR * t * slope:
+            return DOUBTFUL, inf
+        # An element's time never depends on the others: only a sure one is too late.
+        if t > best or not t < reach:
+            return NONE, inf
+        p = path_at(x, v, a, t)
+        speed = abs(v[0]) + abs(v[1]) + abs(v[2]) + t * (abs(a[0]) + abs(a[1]) + abs(a[2]))
+        if in_bounds(elements, e, p, 2.0 * speed * off / slope):
+            return SURE, t
+    return NONE, inf
+
+
+@exact_device
+def first_and_last(x, v, a, bound, end):
+    """First and last time in [0, end] at which x + tau (v + tau a / 2) = bound; (inf, -1) if there is none."""
+    gap = bound - x
+    under = v * v + 2.0 * a * gap
+    if under < 0.0:
+        return math.inf, -1.0
+    q = v + math.copysign(math.sqrt(under), v)
+    one = 2.0 * gap / q if q != 0.0 else 0.0
+    other = -q / a
+    low, high = min(one, other), max(one, other)
+    if low < 0.0 or low > end:
+        low = high
+    if high > end or high < 0.0:
+        high = low
+    if low < 0.0 or low > end:
+        return math.inf, -1.0
+    return low, high
+
+
+@exact_device
+def times_between(x, v, a, low, high, begin, end):
+    """The hull of the times of [begin, end] at which a coordinate lies in [low, high], widened by FILTER_CLOSE; begin > end:
+    never. `end` may be inf for straight paths and infinite bounds."""
+    wide = 1.0 + FILTER_CLOSE
+    if a == 0.0:
+        if v == 0.0:
+            return (begin, end) if low <= x <= high else (1.0, 0.0)
+        one, other = (low - x) / v, (high - x) / v
+        return max(begin, min(one, other) / wide), min(end, max(one, other) * wide)
+    last = x + end * (v + 0.5 * end * a)
+    first_low, last_low = first_and_last(x, v, a, low, end)
+    first_high, last_high = first_and_last(x, v, a, high, end)
+    if x < low:
+        begin = max(begin, first_low / wide)
+    elif x > high:
+        begin = max(begin, first_high / wide)
+    if last < low:
+        end = min(end, last_low * wide)
+    elif last > high:
+        end = min(end, last_high * wide)
+    return begin, end
+
+
+@exact_device
+def times_in_box(x, v, a, boxes, k, end):
+    """The hull of the times of [0, end] at which a path is in a box; begin > end: never."""
+    if end == math.inf and (a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0):
+        return 0.0, end
+    begin = 0.0
+    for axis in range(3):
+        low, high = boxes[k, axis], boxes[k, axis + 3]
+        if low > -math.inf and high < math.inf:
+            begin, end = times_between(x[axis], v[axis], a[axis], low, high, begin, end)
+            if begin > end:
+                return begin, end
+    return begin, end
+
+
+@exact_device
 def path_range(x, v, a, t):
     """Least and greatest x + tau (v + tau a / 2) over [0, t], widened by roundoff; t may be inf."""
     inf = math.inf
@@ -283,8 +450,15 @@ def element_rows(start, stop, elements, paths, came, last, time, hit, normal):
                 if apart(box, elements.boxes, e):
                     continue
             collider = elements.ints[e, COLLIDER]
+            begin, end = times_in_box(x, v, a, elements.boxes, e, best)
+            if begin > end:
+                continue
             is_last = np.int64(1 if last[row, 0] == collider and last[row, 1] == elements.ints[e, PART] else 0)
-            t = element_crossing(elements, e, x, v, a, c, is_last, reach)
+            verdict, t = DOUBTFUL, math.inf
+            if is_last == 0:
+                verdict, t = rough_crossing(elements, e, elements.ints[e, KIND], x, v, a, begin, end, best, reach)
+            if verdict == DOUBTFUL:
+                t = element_crossing(elements, e, x, v, a, c, is_last, reach)
             if t < best or (t == best and found >= 0 and e < found):
                 best, found = t, e
                 box = path_box(x, v, a, best)

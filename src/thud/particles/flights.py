@@ -15,7 +15,7 @@ from its birth to its end, whatever time is asked for, so that an impact has the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,10 @@ import numpy.typing as npt
 from thud._jit import exact_kernel
 from thud._threads import run_rows
 from thud.particles.collider_set import ColliderSet
-from thud.particles.motion import generation_rows, start_rows
+from thud.particles.event_order import in_time_order
+from thud.particles.motion import generation_rows, living_rows, start_rows
 from thud.particles.response import AGE, EVENT_INTS, EVENT_REALS, LIFE, respond, settle
+from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
     from thud.particles.system import ParticleSystem
@@ -80,10 +82,8 @@ def _in_chunks(
     run_rows(work, total, threads)
 
 
-def gather_events(
-    system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None
-) -> tuple[Ints, Floats]:
-    """Integers and numbers of all events in [t0, t1), in time order."""
+def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
+    """All events in [t0, t1), in time order."""
     first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
     run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
     found: list[tuple[int, int, Ints, Floats]] = []
@@ -106,31 +106,13 @@ def gather_events(
     found.sort(key=lambda piece: piece[:2])
     ints = np.concatenate([piece[2] for piece in found] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([piece[3] for piece in found] or [np.empty((0, EVENT_REALS))])
-    order = time_order(ints, reals[:, 0])
-    return ints[order], reals[order]
-
-
-def time_order(ints: Ints, time: Floats) -> Ints:
-    """Order of events by time, then particle, generation, bounce."""
-    order = np.argsort(time, kind="stable")
-    # Whatever way rows were cut into chunks: those of one time are sorted by all they are.
-    sorted_time = time[order]
-    same = sorted_time[1:] == sorted_time[:-1]
-    if same.any():
-        tied = np.zeros(len(order), bool)
-        tied[1:] |= same
-        tied[:-1] |= same
-        rows = order[tied]
-        order[tied] = rows[np.lexsort((ints[rows, 4], ints[rows, 1], ints[rows, 0], time[rows]))]
-    return order
+    return in_time_order(ints, reals)
 
 
 def states_at(
     system: ParticleSystem, colliders: ColliderSet, t: float, threads: int | None
 ) -> tuple[Floats, Floats, Ints, Floats]:
     """Position, velocity, (state, generation, bounces) and age of all particles at t."""
-    from thud.particles.motion import living_rows
-
     n = system.count
     first, count, age = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     position, velocity, state = np.empty((n, 3)), np.zeros((n, 3)), np.zeros((n, 3), np.int64)
@@ -149,6 +131,3 @@ def states_at(
 
     _in_chunks(system, first, count, threads, visit)
     return position, velocity, state, age
-
-
-__all__: list[Any] = ["CHUNK", "Chunk", "gather_events", "states_at", "time_order"]

@@ -51,7 +51,7 @@ class Plane(Collider):
         for axis in range(3):
             if abs(normal[axis]) == 1.0:
                 box[axis] = box[axis + 3] = point[axis]
-        return [planar(PLANE, point, u, v, 1.0, box)]
+        return [planar(PLANE, point, u, v, 0.0, box)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,9 +82,12 @@ class Quadric(Collider):
 
     def elements(self) -> list[Element]:
         """Itself."""
-        box = np.asarray(self.box)
-        extent = float((box[3:] - box[:3]).max())
-        size = extent if np.isfinite(extent) else 1.0
+        box, matrix = np.asarray(self.box), np.asarray(self.matrix)
+        size = float((box[3:] - box[:3]).max())
+        if not np.isfinite(size):
+            # The lengths that its coefficients make.
+            a, g, j = np.abs(matrix[:3, :3]).max(), np.abs(matrix[:3, 3]).max(), abs(matrix[3, 3])
+            size = float(max(g / a, np.sqrt(j / a))) if a > 0.0 else 0.0
         return [quadric(self.matrix, self.origin, box, size, self.clip)]  # type: ignore[arg-type]
 
     @classmethod

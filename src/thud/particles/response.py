@@ -89,7 +89,8 @@ def respond(
         clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], age, clock[k, LIFE]
         for axis in range(3):
             paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], a[axis]
-            came[kept, axis] = w[axis]
+            # At a corner, where it hits again at once, the particle has arrived with the velocity before.
+            came[kept, axis] = w[axis] if t > 0.0 else came[k, axis]
         last[kept, 0], last[kept, 1] = collider, hit[k, 1]
         kept += 1
     return events, kept
@@ -130,7 +131,7 @@ def settle(
                 clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], age, clock[k, LIFE]
                 for axis in range(3):
                     paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], a[axis]
-                    came[kept, axis] = w[axis]
+                    came[kept, axis] = w[axis] if span > 0.0 else came[k, axis]
                 last[kept, 0], last[kept, 1] = collider, hit[k, 1]
                 kept += 1
                 continue

@@ -5,7 +5,8 @@ where its signs at the two differ; h' is treated in the same way by h'', and so 
 double-double values, so that two crossings 1e-15 apart are still told from none. Where |h| is below ROOT_TOUCH of its terms'
 magnitudes at an extreme, the path touches the surface without crossing it: no root.
 
-Inside a bracket, Newton's method with double-double values of h, kept there by halving, ends at the float nearest the root.
+Inside a bracket, Newton's method, kept there by halving, ends at the float nearest the root; its values of h are double-doubles
+from where floats cannot tell their sign.
 """
 
 from __future__ import annotations
@@ -62,12 +63,21 @@ def divided(c):
     return c[1], c[2], c[3], c[4], (0.0, 0.0)
 
 
+@exact_device
+def rough_value(c, t):
+    """h(t), a float: right to some 10 units of roundoff of its terms' magnitudes."""
+    return c[0][0] + t * (c[1][0] + t * (c[2][0] + t * (c[3][0] + t * c[4][0])))
+
+
 @exact_kernel(inner="UniTuple(UniTuple(f8, 2), 5), f8")
 def sign_at(c, t):
     """Sign of h(t); 0 where it cannot be told from a touch."""
-    h = value(c, t)[0]
-    if abs(h) <= ROOT_TOUCH * magnitude(c, t):
-        return 0
+    size = magnitude(c, t)
+    h = rough_value(c, t)
+    if abs(h) <= 16.0 * UNIT_ROUNDOFF * size:
+        h = value(c, t)[0]
+        if abs(h) <= ROOT_TOUCH * size:
+            return 0
     return 1 if h > 0.0 else -1
 
 
@@ -85,8 +95,15 @@ def bracketed_root(c, low, high, sign_low):
     """The root of a polynomial that is monotone between low and high and has sign_low at low, another one at high."""
     t = 0.5 * (low + high)
     before = high - low
+    exact = False
     for _ in range(ROOT_STEPS):
-        h = value(c, t)[0]
+        # In floats as long as their signs are sure.
+        h = 0.0
+        if not exact:
+            h = rough_value(c, t)
+            exact = abs(h) <= 64.0 * UNIT_ROUNDOFF * magnitude(c, t)
+        if exact:
+            h = value(c, t)[0]
         if h == 0.0:
             return t
         if (h > 0.0) == (sign_low > 0):

@@ -115,12 +115,7 @@ class ParticleSystem:
         begin, end = _time(t0, "t0"), _time(t1, "t1")
         if end < begin:
             raise InvalidInputError(f"t1: expected at least t0 = {begin}, got {end}")
-        ints, reals = gather_events(self, self.colliders(colliders), begin, end, threads)
-        i, r = np.ascontiguousarray(ints.T), reals
-        return ParticleImpacts(
-            i[0], i[1], i[2], i[3], i[4], r[:, 0].copy(), r[:, 1:4].copy(), r[:, 4:7].copy(), r[:, 7:10].copy(),
-            r[:, 10].copy(), i[5].astype(np.uint8),
-        )  # fmt: skip
+        return gather_events(self, self.colliders(colliders), begin, end, threads)
 
     def states(self, t: float, colliders: Any = (), *, threads: int | None = None) -> ParticleStates:
         """All particles at time t (seconds), with their impacts on the colliders up to then.
