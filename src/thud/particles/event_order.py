@@ -95,4 +95,5 @@ def in_time_order(ints: Ints, reals: Floats) -> ParticleImpacts:
     status = np.empty(count, np.uint8)
     if count:
         take_rows(0, count, ints, reals, order, columns, time, point, normal, velocity, speed, status)
-    return ParticleImpacts(*columns, time, point, normal, velocity, speed, status)
+    particle, generation, collider, part, bounce = columns
+    return ParticleImpacts(particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status)
