@@ -50,6 +50,7 @@ from thud.terrain.surface_walk import (
     NODE_STACK,
     RESULT,
     beyond_planes,
+    box_beyond_planes,
     heights,
     in_outline,
     moved_box,
@@ -291,13 +292,8 @@ def collide(
         item = _I(surface.node_ints[k, 1])
         if item >= 0:
             counts_out[BOXES] += 1
-            n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
             # Early out (2.6): the swept box against the two planes.
-            middle, half = 0.0, 0.0
-            for axis in range(3):
-                middle += 0.5 * n[axis] * (swept[axis] + swept[axis + 3])
-                half += 0.5 * abs(n[axis]) * (swept[axis + 3] - swept[axis])
-            if not beyond_planes(surface, item, middle - half, middle + half, 0.0, 0.0):
+            if not box_beyond_planes(surface, item, swept):
                 counts_out[PLANES] += 1
                 primitives[many] = item
                 many += 1

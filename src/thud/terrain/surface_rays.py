@@ -14,8 +14,8 @@ from thud._jit import exact_device, exact_kernel
 from thud.constants import PATCH_RAY_EDGE, RAY_BOX_SLACK
 from thud.terrain.bounding_volume import EXTREME
 from thud.terrain.patch import load_patch, patch_normal
-from thud.terrain.surface_arrays import QUAD, SIDE, STEP
-from thud.terrain.surface_walk import CELL_STACK, in_outline, outline
+from thud.terrain.surface_arrays import QUAD
+from thud.terrain.surface_walk import CELL_STACK, in_outline, outline, push_coarsest, push_finer
 from thud.terrain.volumes import box_of, load_cell
 
 _I = np.int64
@@ -119,15 +119,8 @@ def way_to_box(o, d, boxes):
 def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place_out):
     """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
     quad = _I(surface.primitives[k, QUAD])
-    side, ratio, coarsest = _I(surface.quads[quad, SIDE]), surface.ratio, surface.map_ints[quad, STEP]
     shape = outline(surface, k)
-    depth, found = 0, False
-    for y in range(side // coarsest):
-        for x in range(side // coarsest):
-            pace = coarsest * ratio
-            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
-                cells[depth, 0], cells[depth, 1], cells[depth, 2] = coarsest, x, y
-                depth += 1
+    depth, found = push_coarsest(surface, quad, shape, cells), False
     while depth > 0:
         depth -= 1
         step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
@@ -140,15 +133,9 @@ def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place
                     continue
             finer >>= flat
         if finer >= 2:
-            many = step // finer
-            for j in range(many):
-                for i in range(many):
-                    cx, cy, pace = x * many + i, y * many + j, finer * ratio
-                    if in_outline(shape, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
-                        cells[depth, 0], cells[depth, 1], cells[depth, 2] = finer, cx, cy
-                        depth += 1
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
             continue
-        pace = step * ratio
+        pace = step * surface.ratio
         for j in range(y * pace, (y + 1) * pace):
             for i in range(x * pace, (x + 1) * pace):
                 if not in_outline(shape, i, j, i + 1, j + 1):

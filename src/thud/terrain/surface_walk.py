@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._jit import device, exact_device, exact_kernel, kernel
 from thud.constants import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.continuous.convex_cast import cast_pair
 from thud.math.pose import rotate, unrotate
@@ -102,6 +102,39 @@ def beyond_planes(surface, k, low, high, rise, reach):
 
 
 @device
+def box_beyond_planes(surface, k, box):
+    """Whether a box does not come between the primitive's planes."""
+    middle, half = 0.0, 0.0
+    for axis in range(3):
+        n = surface.planes[k, NORMAL + axis]
+        middle += 0.5 * n * (box[axis] + box[axis + 3])
+        half += 0.5 * abs(n) * (box[axis + 3] - box[axis])
+    return beyond_planes(surface, k, middle - half, middle + half, 0.0, 0.0)
+
+
+@device
+def box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+    """Whether nothing within the given bounds can be nearer to the part in `box` than the distance `best`, or be touched by it
+    on its way m before the time `best`."""
+    if mode == DISTANCE:
+        return boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best
+    return boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0)
+
+
+@device
+def out_of_reach(points, count, box, m, mode, best, up, low, high):
+    """The same of what the first points enclose, by their box and by their heights along `up`; the part's, those of its way
+    included, are `low` to `high`."""
+    lx, ly, lz, ux, uy, uz = box_of(points, count)
+    if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+        return True
+    return heights_apart(points, count, up, low, high, best if mode == DISTANCE else 0.0)
+
+
+# Which cells of a quad overlap a primitive is told in whole numbers, the same in fast and in exact code: both use what follows.
+
+
+@exact_device
 def outline(surface, k):
     """A primitive in samples of its quad: whether it is a triangle, and three corners; of a rectangle two that are opposite."""
     quad = _I(surface.primitives[k, QUAD])
@@ -113,13 +146,41 @@ def outline(surface, k):
     return True, ax, ay, bx, by, cx, cy
 
 
-@device
+@exact_device
 def in_outline(shape, x0, y0, x1, y1):
     """Whether a rectangle of the quad, in samples, overlaps the primitive."""
     triangle, ax, ay, bx, by, cx, cy = shape
     if triangle:
         return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
     return ax < x1 and x0 < bx and ay < y1 and y0 < by
+
+
+@exact_kernel
+def push_cells(shape, ratio, step, x0, y0, many, cells_out, depth):
+    """Put cells [x0, x0 + many) x [y0, y0 + many) of `step` map samples on a stack, those that overlap the primitive. Returns
+    its new depth."""
+    pace = step * ratio
+    for y in range(y0, y0 + many):
+        for x in range(x0, x0 + many):
+            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
+                cells_out[depth, 0], cells_out[depth, 1], cells_out[depth, 2] = step, x, y
+                depth += 1
+    return depth
+
+
+@exact_device
+def push_coarsest(surface, quad, shape, cells_out):
+    """Begin a stack with the coarsest cells of a primitive. Returns its depth."""
+    coarsest = surface.map_ints[quad, STEP]
+    many = _I(surface.quads[quad, SIDE]) // coarsest
+    return push_cells(shape, surface.ratio, coarsest, _I(0), _I(0), many, cells_out, _I(0))
+
+
+@exact_device
+def push_finer(surface, shape, step, x, y, finer, cells_out, depth):
+    """Put the cells of `finer` map samples that cell (x, y) of `step` consists of on the stack. Returns its new depth."""
+    many = step // finer
+    return push_cells(shape, surface.ratio, finer, x * many, y * many, many, cells_out, depth)
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], f8[:,::1], f8[:,::1]")
@@ -194,14 +255,8 @@ def walk_patches(
             if not in_outline(shape, x, y, x + 1, y + 1):
                 continue
             read_patch(surface, quad, x, y, corners)
-            lx, ly, lz, ux, uy, uz = box_of(corners, 4)
             best = result[BEST]
-            if mode == DISTANCE:
-                if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
-                    continue
-            elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
-                continue
-            if heights_apart(corners, 4, up, low, high, best if mode == DISTANCE else 0.0):
+            if out_of_reach(corners, 4, box, m, mode, best, up, low, high):
                 continue
             hit, status, value, p, n = patch_query(
                 ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
@@ -237,16 +292,8 @@ def walk_primitive(
     """The cells of primitive k, from the coarsest down. The part reaches from `low` to `high` along `up`, the primitive's
     normal. Returns how many patches have been found."""
     quad = _I(surface.primitives[k, QUAD])
-    side, ratio, coarsest = _I(surface.quads[quad, SIDE]), surface.ratio, surface.map_ints[quad, STEP]
     shape = outline(surface, k)
-    depth = 0
-    wide = side // coarsest
-    for y in range(wide):
-        for x in range(wide):
-            pace = coarsest * ratio
-            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
-                cells[depth, 0], cells[depth, 1], cells[depth, 2] = coarsest, x, y
-                depth += 1
+    depth = push_coarsest(surface, quad, shape, cells)
     while depth > 0:
         depth -= 1
         step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
@@ -254,14 +301,7 @@ def walk_primitive(
         if step > 1:
             code, flat = read_cell(surface, quad, step, x, y, points)
             if code != EXTREME:
-                lx, ly, lz, ux, uy, uz = box_of(points, 8)
-                best = result[BEST]
-                if mode == DISTANCE:
-                    if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
-                        continue
-                elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
-                    continue
-                if heights_apart(points, 8, up, low, high, best if mode == DISTANCE else 0.0):
+                if out_of_reach(points, 8, box, m, mode, result[BEST], up, low, high):
                     continue
                 if mode <= GATHER:
                     o = set_points(ints, reals, verts, a, points, 8)
@@ -276,15 +316,9 @@ def walk_primitive(
                         continue
             finer >>= flat
         if finer >= 2:
-            many = step // finer
-            for j in range(many):
-                for i in range(many):
-                    cx, cy, pace = x * many + i, y * many + j, finer * ratio
-                    if in_outline(shape, cx * pace, cy * pace, (cx + 1) * pace, (cy + 1) * pace):
-                        cells[depth, 0], cells[depth, 1], cells[depth, 2] = finer, cx, cy
-                        depth += 1
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
             continue
-        pace = step * ratio
+        pace = step * surface.ratio
         count = walk_patches(
             surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad,
             x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, up, low, high,
@@ -314,10 +348,7 @@ def walk_part(
         best = result[BEST]
         lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
         ux, uy, uz = float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5])
-        if mode == DISTANCE:
-            if boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best:
-                continue
-        elif boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0):
+        if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
             continue
         item = _I(surface.node_ints[k, 1])
         if item < 0:
@@ -388,14 +419,8 @@ def box_near(surface, box):
             k = _I(surface.node_ints[k, 0])
             continue
         item = _I(surface.node_ints[k, 1])
-        if item >= 0:
-            middle, half = 0.0, 0.0
-            for axis in range(3):
-                n = surface.planes[item, NORMAL + axis]
-                middle += 0.5 * n * (box[axis] + box[axis + 3])
-                half += 0.5 * abs(n) * (box[axis + 3] - box[axis])
-            if not beyond_planes(surface, item, middle - half, middle + half, 0.0, 0.0):
-                return True
+        if item >= 0 and not box_beyond_planes(surface, item, box):
+            return True
         k += 1
     return False
 
