@@ -582,3 +582,23 @@ TILE_MARGIN = 1e-12
 FILTER_ROUNDOFF = 16.0 * UNIT_ROUNDOFF
 FILTER_CLOSE = 1e-9
 FILTER_ERROR = 1e-13
+
+#: Paths and bilinear patches (`particles/patch_path.py`). A path meets a patch up to this far beyond its borders, in (a, b) of
+#: the patch, whose sides are 1: many times the roundoff of a and b, so that no path slips between two.
+PATH_PATCH_EDGE = 1e-11
+
+#: Cells smaller than this part of the patch and of the way past it are not halved: Newton's method decides.
+PATCH_RESOLUTION = 2.0**-36
+
+#: The root that it finds there may lie this part of the patch beside the cell: roundoff where path and patch meet flat.
+PATCH_NEAR = 1e-9
+
+#: Below this sine between path and patch a cell is halved, not shrunk: the inverse of the Jacobian is no help.
+PATCH_TOUCH = 1e-9
+
+#: A cell that shrank to less than this fraction along any side is looked at again; else it is halved.
+PATCH_GAIN = 0.7
+
+#: Most cells of one search (a count): a generic crossing takes two or three, a touch some hundred. Then the answer is a lower
+#: bound.
+PATCH_CELLS = 4096

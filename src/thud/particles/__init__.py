@@ -21,6 +21,7 @@ _NAMES = {
     "Quadric": "thud.particles.quadric",
     "Rectangle": "thud.particles.planar",
     "Solid": "thud.particles.solid",
+    "Surface": "thud.particles.surface",
     "impact_coordinates": "thud.particles.parameters",
     "impact_map": "thud.particles.impact_maps",
     "render_sound": "thud.particles.sound",
@@ -48,6 +49,7 @@ __all__ = [
     "Quadric",
     "Rectangle",
     "Solid",
+    "Surface",
     "impact_coordinates",
     "impact_map",
     "materials",
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from thud.particles.quadric import Quadric
     from thud.particles.solid import Solid
     from thud.particles.sound import render_sound, sound_blocks, write_sound
+    from thud.particles.surface import Surface
     from thud.particles.system import ParticleSystem
     from thud.particles.textures import splat, texture_at
 
