@@ -602,3 +602,6 @@ PATCH_GAIN = 0.7
 #: Most cells of one search (a count): a generic crossing takes two or three, a touch some hundred. Then the answer is a lower
 #: bound.
 PATCH_CELLS = 4096
+
+#: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
+FILTER_STEPS = 16

@@ -1,0 +1,169 @@
+"""Particles: first impacts beside NumPy, over numbers of particles and colliders; bouncing spheres beside pybullet; the
+impact map in OpenGL beside Numba. One thread unless it says otherwise."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Contestant, Report, one_core
+from benchmarks.numpy_particles import first_impacts
+from thud import particles as p
+
+#: (numbers of particles, of colliders, most pairs for NumPy, rounds, spheres and seconds for pybullet)
+_SIZES: dict[str, Any] = {
+    "ci": ([2_000], [1, 20], 10**6, 1, (200, 1.0)),
+    "standard": ([10**4, 10**5, 10**6, 10**7], [1, 10, 100, 1_000], 2 * 10**8, 5, (10_000, 10.0)),
+    "full": ([10**4, 10**5, 10**6, 10**7], [1, 10, 100, 1_000], 10**10, 7, (10_000, 10.0)),
+}
+
+#: Hail falls over a square of this side, metres, from these heights, for so long.
+SIDE, LOW, HIGH, LIFE = 20.0, 10.0, 20.0, 3.0
+
+
+def colliders(count: int, kinds: str, seed: int = 0) -> list[Any]:
+    """Roofs, discs, boulders, cans and cones over the square; as many as there are, so small that half of the hail hits one."""
+    rng = np.random.default_rng(seed)
+    size = 0.5 * SIDE / np.sqrt(count)
+    made = []
+    for k in range(count):
+        at = np.array([*rng.uniform(-0.5 * SIDE + size, 0.5 * SIDE - size, size=2), rng.uniform(0.0, 5.0)])
+        kind = k % len(kinds)
+        if kinds[kind] == "r":
+            tilt = rng.uniform(-0.3, 0.3, size=2) * size
+            u, v = np.array([2.0 * size, 0.0, tilt[0]]), np.array([0.0, 2.0 * size, tilt[1]])
+            made.append(p.Rectangle(at - 0.5 * (u + v), u, v))
+        elif kinds[kind] == "d":
+            made.append(p.Disc(at, [*rng.uniform(-0.3, 0.3, size=2), 1.0], size))
+        elif kinds[kind] == "e":
+            made.append(p.Quadric.ellipsoid(at, size * rng.uniform(0.5, 1.0, size=3)))
+        elif kinds[kind] == "c":
+            turn = [np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
+            made.append(p.Quadric.cylinder(at, 0.5 * size, size, rotation=turn))
+        else:
+            made.append(p.Quadric.cone(at, 0.7, size))
+    return made
+
+
+def hail(count: int, curved: bool, seed: int = 1) -> tuple[Any, Any, Any]:
+    """Starts, velocities and accelerations."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform([-0.5 * SIDE, -0.5 * SIDE, LOW], [0.5 * SIDE, 0.5 * SIDE, HIGH], size=(count, 3))
+    v = rng.normal(size=(count, 3)) * 0.5 + [0.0, 0.0, -10.0]
+    return x, v, np.tile([0.3, 0.0, -9.81], (count, 1)) if curved else None
+
+
+def first_hits(report: Report, size: str) -> None:
+    """Over numbers of particles and colliders."""
+    particles, collider_counts, most, rounds, _ = _SIZES[size]
+    for kinds, curved, label in (
+        ("rdeco", False, "first order"),
+        ("rd", True, "second order, planes"),
+        ("eco", True, "second order, quadrics"),
+    ):
+        for count in collider_counts:
+            made = colliders(count, kinds)
+            elements = [(k, e) for k, c in enumerate(made) for e in c.elements()]
+            ready = p.ColliderSet(made)
+            times = []
+            for n in particles:
+                if label != "first order" and n != min(particles[-1], 10**5) and n != particles[0]:
+                    continue
+                x, v, a = hail(n, curved)
+                system = p.ParticleSystem(x, v, a, lifetime=LIFE)
+                scene = f"{n} particles, {count} colliders, {label}"
+                run = Contestant("thud", lambda: system.impacts(ready, 0.0, LIFE, threads=1), n * count)
+                pairs = n * count * (50 if kinds == "eco" else 1)
+                if pairs <= most:
+                    mine, theirs = system.impacts(ready, 0.0, LIFE, threads=1), first_impacts(elements, x, v, a, LIFE)
+                    numpy = Contestant("NumPy", lambda: first_impacts(elements, x, v, a, LIFE), n * count)
+                    report.race(
+                        scene, "first impacts, a pair", "NumPy", [numpy, run], rounds if pairs < most // 10 else min(rounds, 3)
+                    )
+                    got, want = np.full(n, -1), np.full(n, -1)
+                    got[mine.particle], want[theirs[0]] = mine.collider, theirs[1]
+                    both = (got >= 0) & (want >= 0)
+                    t0, t1 = np.zeros(n), np.zeros(n)
+                    t0[mine.particle], t1[theirs[0]] = mine.time, theirs[2]
+                    far = np.abs(t0 - t1)[both & (got == want)].max(initial=0.0)
+                    report.note(
+                        scene, "agreement", f"{len(mine)} impacts; {int((got != want).sum())} differ; times within {far:.1e} s"
+                    )
+                else:
+                    report.race(scene, "first impacts, a pair", "thud", [run], rounds if n < 10**7 else min(rounds, 3))
+                row = report.rows[-2] if pairs <= most else report.rows[-1]
+                rate = 1.0 / row.microseconds
+                report.note(scene, "rate", f"{rate:.0f} million pairs a second and thread")
+                times.append((n, row.microseconds * n * count))
+            if len(times) > 2:
+                n, t = np.log([[a, b] for a, b in times]).T
+                report.note(label, f"{count} colliders", f"time grows as particles to the {np.polyfit(n, t, 1)[0]:.2f}")
+
+
+def spheres(report: Report, size: str) -> None:
+    """Bouncing spheres on static colliders, beside pybullet."""
+    count, seconds = _SIZES[size][4]
+    scene = f"{count} bouncing spheres, 20 static colliders, {seconds:g} s"
+    rng = np.random.default_rng(5)
+    x = rng.uniform([-8, -8, 6], [8, 8, 14], size=(count, 3))
+    v = rng.normal(size=(count, 3)) * [1.0, 1.0, 0.5]
+    boxes = [(rng.uniform([-8, -8, 0], [8, 8, 4]), rng.uniform(0.3, 1.5, size=3)) for _ in range(10)]
+    balls = [(rng.uniform([-8, -8, 0], [8, 8, 4]), float(rng.uniform(0.5, 1.5))) for _ in range(9)]
+
+    def ours() -> int:
+        import thud
+
+        made = [p.Solid(thud.Box(h), thud.Pose(c)) for c, h in boxes] + [p.Quadric.ellipsoid(c, r) for c, r in balls]
+        made.append(p.Plane([0, 0, 0], [0, 0, 1]))
+        system = p.ParticleSystem(x, v, [0, 0, -9.81], lifetime=seconds, response="bounce", bounces=50)
+        return len(system.impacts(made, 0.0, seconds, threads=1))
+
+    def bullet() -> int:
+        import pybullet as b
+
+        client = b.connect(b.DIRECT)
+        b.setGravity(0, 0, -9.81)
+        b.setPhysicsEngineParameter(fixedTimeStep=1.0 / 240.0, numSolverIterations=4)
+        for c, h in boxes:
+            b.createMultiBody(0, b.createCollisionShape(b.GEOM_BOX, halfExtents=h.tolist()), basePosition=c.tolist())
+        for c, r in balls:
+            b.createMultiBody(0, b.createCollisionShape(b.GEOM_SPHERE, radius=r), basePosition=c.tolist())
+        b.createMultiBody(0, b.createCollisionShape(b.GEOM_PLANE))
+        small = b.createCollisionShape(b.GEOM_SPHERE, radius=0.01)
+        # Spheres pass through each other, as particles do; maximal coordinates are the fast ones for single bodies.
+        first = b.getNumBodies()
+        for k in range(count):
+            body = b.createMultiBody(0.01, small, basePosition=x[k].tolist(), useMaximalCoordinates=1)
+            b.resetBaseVelocity(body, v[k].tolist())
+            b.changeDynamics(body, -1, restitution=0.5)
+            b.setCollisionFilterGroupMask(body, -1, 2, 1)
+        for body in range(first):
+            b.changeDynamics(body, -1, restitution=1.0)
+        for _ in range(round(240 * seconds)):
+            b.stepSimulation()
+        b.disconnect(client)
+        return 0
+
+    begin = time.perf_counter()
+    bullet()
+    slow = time.perf_counter() - begin
+    ours()
+    fast = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        impacts = ours()
+        fast.append(time.perf_counter() - begin)
+    quick = float(np.median(fast))
+    print(f"\n{scene}")
+    report.note(scene, "pybullet at 240 Hz", f"{slow:.2f} s, of which nothing tells when a sphere hit")
+    report.note(scene, "thud", f"{quick * 1e3:.1f} ms with {impacts} impacts at their times: {slow / quick:.0f}x")
+
+
+def run(size: str) -> None:
+    report = Report("particles")
+    with one_core():
+        first_hits(report, size)
+        spheres(report, size)
+    report.save()
