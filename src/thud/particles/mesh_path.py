@@ -34,6 +34,7 @@ from thud.particles.path_box import (
     path_point,
     path_size,
     piece_begin,
+    piece_box,
     write_hit,
 )
 
@@ -229,6 +230,19 @@ def _child(local, boxes, k, begin, end):
     )  # fmt: skip
 
 
+@exact_device
+def _meet(box, boxes, k):
+    """Whether a box meets that of node k."""
+    return not (
+        (box[0] > boxes[k, 3])
+        | (box[3] < boxes[k, 0])
+        | (box[1] > boxes[k, 4])
+        | (box[4] < boxes[k, 1])
+        | (box[2] > boxes[k, 5])
+        | (box[5] < boxes[k, 2])
+    )
+
+
 @exact_kernel(
     inner="i8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8, i8, i8, f8, i8, i8[::1], f8[:,::1]"
 )
@@ -248,8 +262,12 @@ def walk_piece(skip, first, order, boxes, corners, planes, local, begin, end, sa
         while skip[k] > k + 1:
             left = k + 1
             right = skip[left]
-            b0, e0 = _child(local, boxes, left, begin, end)
-            b1, e1 = _child(local, boxes, right, begin, end)
+            box = piece_box(local, begin, end)
+            b0, e0, b1, e1 = 1.0, 0.0, 1.0, 0.0
+            if _meet(box, boxes, left):
+                b0, e0 = _child(local, boxes, left, begin, end)
+            if _meet(box, boxes, right):
+                b1, e1 = _child(local, boxes, right, begin, end)
             if b0 <= e0 and b1 <= e1:
                 if b1 < b0:
                     nodes[depth], times[depth, 0], times[depth, 1] = left, b0, e0

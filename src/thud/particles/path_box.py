@@ -185,6 +185,20 @@ def narrow_box(local, lx, ly, lz, ux, uy, uz, begin, end):
 
 
 @exact_device
+def piece_box(local, begin, end):
+    """The exact box of [begin, end], a part of a monotone piece, widened by the slack: lower, upper corner."""
+    p, q, slack = path_point(local, begin), path_point(local, end), local[SLACK]
+    return (
+        min(p[0], q[0]) - slack,
+        min(p[1], q[1]) - slack,
+        min(p[2], q[2]) - slack,
+        max(p[0], q[0]) + slack,
+        max(p[1], q[1]) + slack,
+        max(p[2], q[2]) + slack,
+    )
+
+
+@exact_device
 def piece_begin(local, piece):
     """When piece k of the path begins."""
     return local[TURNS + piece - 1] if piece > 0 else 0.0
