@@ -44,7 +44,7 @@ GL_VERSION = 430
 #: Storage buffers that the vertex program reads and writes (a count).
 STORAGE_BLOCKS = 13
 
-#: Rows of a run of the vertex program (a count): two buffers of 144 bytes a row take 38 MB.
+#: Rows of a run of the vertex program (a count): two buffers of 168 bytes a row take 44 MB.
 GL_CHUNK = 2**17
 
 #: Channels of textures that the second colour attachment holds (a count).
@@ -52,8 +52,8 @@ GL_TEXTURE_DEPTH = 4
 
 #: What transform feedback writes for a row, as `State` in the shaders.
 STATE = np.dtype([
-    ("place", "f8", 3), ("velocity", "f8", 3), ("came", "f8", 3), ("normal", "f8", 3), ("age", "f8"), ("time", "f8"),
-    ("uv", "f8", 2), ("element", "i4"), ("bounce", "i4"), ("on", "i4"), ("event", "i4"),
+    ("place", "f8", 3), ("velocity", "f8", 3), ("came", "f8", 3), ("normal", "f8", 3), ("arrival", "f8", 3),
+    ("age", "f8"), ("time", "f8"), ("uv", "f8", 2), ("element", "i4"), ("bounce", "i4"), ("on", "i4"), ("event", "i4"),
 ])  # fmt: skip
 
 _INSTALL = (
@@ -159,7 +159,7 @@ class _Flights:
     def __init__(self, stage: _Stage, stack: ExitStack, system: ParticleSystem, colliders: ColliderSet, extent: float) -> None:
         self.stage, self.context, self.stack, self.system = stage, stage.context, stack, system
         arrays, context = colliders.elements, stage.context
-        self.program = stage.program("flight", varyings=["place", "velocity", "came", "normal", "clock", "marks"])
+        self.program = stage.program("flight", varyings=["place", "velocity", "came", "normal", "arrival", "clock", "marks"])
         charts = map_charts(colliders, extent).charts
         rows = [chart.rows for chart in charts if isinstance(chart, ElementCharts)]
         self.tables = {
@@ -282,7 +282,8 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
 
     Parameters are those of `impacts`; colliders are made of planes and quadrics.
     """
-    from thud.particles.flights import time_order
+    from thud.particles.event_order import in_time_order
+    from thud.particles.response import EVENT_INTS, EVENT_REALS, NORMAL, POINT, SPEED, TIME, VELOCITY
     from thud.particles.system import _time as as_time
 
     begin, end = as_time(t0, "t0"), as_time(t1, "t1")
@@ -297,20 +298,19 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
             state = np.frombuffer(states.read(rows * STATE.itemsize), STATE)
             seen = np.flatnonzero(state["event"])
             s = state[seen]
+            ints, reals = np.ones((len(s), EVENT_INTS), np.int64), np.empty((len(s), EVENT_REALS))
             place = flights.collider[s["element"]], flights.part[s["element"]]
-            ints = np.column_stack([particle[seen], generation[seen], *place, s["bounce"]]).astype(np.int64)
-            parts.append((ints, np.column_stack([s["time"], s["place"], s["normal"], s["came"]])))
+            ints[:, :5] = np.column_stack([particle[seen], generation[seen], *place, s["bounce"]])
+            reals[:, TIME], reals[:, SPEED] = s["time"], np.linalg.norm(s["arrival"], axis=1)
+            for at, name in ((POINT, "place"), (NORMAL, "normal"), (VELOCITY, "arrival")):
+                reals[:, at : at + 3] = s[name]
+            parts.append((ints, reals))
         return parts
 
     parts = _on_stage(gather)
-    ints = np.concatenate([part[0] for part in parts] or [np.empty((0, 5), np.int64)])
-    reals = np.concatenate([part[1] for part in parts] or [np.empty((0, 10))])
-    order = time_order(ints, reals[:, 0])
-    i, r = np.ascontiguousarray(ints[order].T), reals[order]
-    return ParticleImpacts(
-        i[0], i[1], i[2], i[3], i[4], r[:, 0].copy(), r[:, 1:4].copy(), r[:, 4:7].copy(), r[:, 7:].copy(),
-        np.linalg.norm(r[:, 7:], axis=1), np.ones(len(r), np.uint8),
-    )  # fmt: skip
+    ints = np.concatenate([part[0] for part in parts] or [np.empty((0, EVENT_INTS), np.int64)])
+    reals = np.concatenate([part[1] for part in parts] or [np.empty((0, EVENT_REALS))])
+    return in_time_order(ints, reals)
 
 
 def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> tuple[MapPlan, npt.NDArray[Any]]:
@@ -332,8 +332,8 @@ def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> t
             top = 0.0
             for _particle, _generation, rows, states in flights.runs(plan.t0, plan.t1):
                 state = np.frombuffer(states.read(rows * STATE.itemsize), STATE)
-                came = state["came"][state["event"] != 0]
-                top = max(top, float(np.sqrt((came * came).sum(axis=1)).max(initial=0.0)))
+                arrival = state["arrival"][state["event"] != 0]
+                top = max(top, float(np.linalg.norm(arrival, axis=1).max(initial=0.0)))
             ranged = with_speed_range(plan, np.array([top]))
         flights.tables[3] = flights.table(_settings(plan.t0, plan.t1, system._spreads, ranged.speed_range, plan.box))
         return ranged, _Canvas(flights, ranged, system.count, len(colliders)).draw()

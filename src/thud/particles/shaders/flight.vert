@@ -14,7 +14,8 @@ layout(std430, binding = 7) readonly buffer Sides { double sides[]; };       // 
 layout(std430, binding = 8) readonly buffer Clips { double clips[]; };       // half-spaces, 4 each
 layout(std430, binding = 9) readonly buffer Materials { double materials[]; }; // restitution, friction a collider
 layout(std430, binding = 10) readonly buffer Charts { double charts[]; };    // elements, CHART_WIDTH each
-struct State { double d[16]; int i[4]; };
+// place, velocity after, arrival at the place before, normal, velocity of arrival, clock; marks.
+struct State { double d[19]; int i[4]; };
 layout(std430, binding = 11) readonly buffer States { State states[]; };
 layout(std430, binding = 12) buffer Alive { uint alive[]; };
 
@@ -31,6 +32,7 @@ out dvec3 place;
 out dvec3 velocity;
 out dvec3 came;
 out dvec3 normal;
+out dvec3 arrival;
 out dvec4 clock; // age, time, u, v
 out ivec4 marks; // element, bounce, 1 if it flies on, 1 if this is an impact in the window
 
@@ -353,7 +355,7 @@ dvec2 coordinates(int e, dvec3 p) {
 
 void main() {
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
-    place = velocity = came = normal = dvec3(0.0LF);
+    place = velocity = came = normal = arrival = dvec3(0.0LF);
     clock = dvec4(0.0LF);
     marks = ivec4(-1, 0, 0, 0);
     int r = gl_VertexID;
@@ -375,7 +377,7 @@ void main() {
         x = dvec3(states[r].d[0], states[r].d[1], states[r].d[2]);
         v = dvec3(states[r].d[3], states[r].d[4], states[r].d[5]);
         before = dvec3(states[r].d[6], states[r].d[7], states[r].d[8]);
-        age = states[r].d[12];
+        age = states[r].d[15];
         last = states[r].i[0];
         bounce = states[r].i[1] + 1;
     }
@@ -414,8 +416,10 @@ void main() {
     bool on = bounce < bounces && away >= RESTING_SPEED;
     place = p;
     velocity = keep * along + away * n;
-    came = w;
+    // At a corner, where it hits again at once, the particle has arrived with the velocity before.
+    came = best > 0.0LF ? w : before;
     normal = n;
+    arrival = w;
     clock = dvec4(age, at, coordinates(found, p));
     marks = ivec4(found, bounce, on ? 1 : 0, at >= settings[0] ? 1 : 0);
     // However often this runs, the same is written.

@@ -1,6 +1,7 @@
 // An impact as a point at its pixel; where there is none, outside of the viewport. 3.4.2, 3.4.3, 3.5.2.
 
-struct State { double d[16]; int i[4]; };
+// place, velocity after, arrival at the place before, normal, velocity of arrival, clock; marks.
+struct State { double d[19]; int i[4]; };
 layout(std430, binding = 0) readonly buffer Rows { uvec4 rows[]; };
 layout(std430, binding = 3) readonly buffer Settings { double settings[]; };    // t0, t1, ... then from 8: speeds, box
 layout(std430, binding = 4) readonly buffer Ints { int ints[]; };
@@ -49,15 +50,15 @@ void main() {
     State s = states[gl_VertexID];
     if (s.i[3] == 0) return;
     int collider = ints[s.i[0] * ELEMENT_INTS + COLLIDER];
-    double offset = clamp((s.d[13] - settings[0]) / (settings[1] - settings[0]), 0.0LF, 0.9999999403953552LF);
-    double speed = sqrt(s.d[6] * s.d[6] + s.d[7] * s.d[7] + s.d[8] * s.d[8]);
+    double offset = clamp((s.d[16] - settings[0]) / (settings[1] - settings[0]), 0.0LF, 0.9999999403953552LF);
+    double speed = length(dvec3(s.d[12], s.d[13], s.d[14]));
     ivec2 pixel;
     if (by_particle != 0) {
         // The pixels of a particle follow one another.
         int at = int(rows[gl_VertexID].x) * (bytes != 0 ? 4 : 1) + gl_InstanceID;
         pixel = ivec2(at % atlas.x, at / atlas.x);
     } else {
-        dvec2 uv = dvec2(s.d[14], s.d[15]);
+        dvec2 uv = dvec2(s.d[17], s.d[18]);
         if (uv.x < 0.0LF) return;
         pixel = min(ivec2(uv * dvec2(resolution)), resolution - 1);
         pixel += resolution * ivec2(collider % maps_a_row, collider / maps_a_row);
