@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.displaced import grid_surface
 from thud import particles
 from thud.errors import InvalidInputError
 from thud.particles import Disc, Plane, Polygon, Quadric, Rectangle, Solid
@@ -212,6 +213,35 @@ def test_a_degenerate_triangle_is_its_corner() -> None:
     mesh = thud.TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [2, 0, 0]], [[0, 1, 2], [0, 1, 3]])
     uv = particles.impact_coordinates(impact(0, np.array([1]), np.array([[0.5, 0, 0]])), [particles.Mesh(mesh)])
     assert ((uv >= 0) & (uv <= 1)).all()
+
+
+DETAILS = {"details": np.random.default_rng(5).normal(size=(2, 8, 8)) * 0.05, "detail_ratio": 2, "materials": [0, 1, -1, 0]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"apart": True, "overhang": 3.0, "side": 4}, {"side": 4, "quads": (2, 1), **DETAILS}],
+    ids=["plain", "apart", "details"],
+)
+def test_displaced_surfaces_have_their_map(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(8)
+    surface = grid_surface(rng, **options)
+    pose = thud.Pose([1, 2, 3], [0.5, 0.5, 0.5, 0.5])
+    collider = particles.Surface(surface, pose)
+    uv = rng.uniform(size=(300, 2))
+    points = particles.surface_points([collider], 0, uv)
+    there = np.isfinite(points).all(axis=1)
+    assert there.sum() > 100
+    # The part of a place: its quad and the patch within.
+    size = np.array(np.shape(surface.displacements))[::-1] - 1
+    part = []
+    for place in uv[there] * size:
+        quads = np.asarray(surface.quads)
+        (k, *_) = np.flatnonzero(((place >= quads[:, :2]) & (place < quads[:, :2] + quads[:, 2:])).all(axis=1))
+        x, y = ((place - quads[k, :2]) * surface.detail_ratio).astype(int)
+        part.append(int(k) * 2**32 + int(y) * 2**16 + int(x))
+    back = particles.impact_coordinates(impact(0, np.array(part), points[there]), [collider])
+    np.testing.assert_allclose(back, uv[there], atol=1e-9)
 
 
 def test_blobs_have_a_tile_a_ball() -> None:

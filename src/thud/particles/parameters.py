@@ -1,8 +1,8 @@
 """Where on its collider an impact lies, as two numbers from 0 to 1: the coordinates of impact maps and textures. 3.4.2.
 
 Planes and quadrics have charts (`element_charts.py`); a solid is an atlas of them, one tile a piece; a mesh is an atlas of
-square cells with two triangles each, linear in each; blobs have a tile a ball. Every kind but blobs also leads from coordinates
-back to points, where that has a closed form.
+square cells with two triangles each, linear in each; a displaced surface has its displacement map, blobs a tile a ball. Every
+kind but blobs also leads from coordinates back to points, where that has a closed form.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from thud.particles.mesh import Mesh
 from thud.particles.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.quadric import Quadric
 from thud.particles.solid import Solid
+from thud.particles.surface import Surface
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 DEFAULT_EXTENT = 10.0
 
 
-class SurfaceCharts(Protocol):
+class ColliderCharts(Protocol):
     """The coordinates of one collider."""
 
     def coordinates(self, part: Ints, point: Floats) -> Floats:
@@ -52,11 +53,11 @@ class ElementCharts:
         self.around = len(self.charts) == 1 and self.rows[0, CHART_KIND] == AROUND
 
     def coordinates(self, part: Ints, point: Floats) -> Floats:
-        """See `SurfaceCharts`."""
+        """See `ColliderCharts`."""
         return chart_coordinates(self.rows[part], point)
 
     def points(self, uv: Floats) -> Floats:
-        """See `SurfaceCharts`."""
+        """See `ColliderCharts`."""
         tile, local = _tile_of(uv, self.side)
         out = np.full((len(uv), 3), np.nan)
         for k in np.unique(tile):
@@ -82,7 +83,7 @@ class MeshCharts:
         self.inverse = inverse / np.where(fine, det, np.inf)[:, None, None]
 
     def coordinates(self, part: Ints, point: Floats) -> Floats:
-        """See `SurfaceCharts`."""
+        """See `ColliderCharts`."""
         d = (point - self.at) @ self.turn - self.first[part]
         b = np.einsum("mij,mjk,mk->mi", self.inverse[part], self.edges[part], d)
         b = np.clip(b, 0.0, 1.0)
@@ -91,7 +92,7 @@ class MeshCharts:
         return in_tile(np.where(odd, 1.0 - b, b), cell % self.side, cell // self.side, np.full(len(part), 1.0 / self.side))
 
     def points(self, uv: Floats) -> Floats:
-        """See `SurfaceCharts`. The upper half of a cell, u + v > 1 within it, is the odd face."""
+        """See `ColliderCharts`. The upper half of a cell, u + v > 1 within it, is the odd face."""
         cell, local = _tile_of(uv, self.side)
         odd = local.sum(axis=1) > 1.0
         face = 2 * cell + odd
@@ -100,6 +101,43 @@ class MeshCharts:
         f = face[there]
         b = np.where(odd[there, None], 1.0 - local[there], local[there])
         out[there] = (self.first[f] + np.einsum("mi,mik->mk", b, self.edges[f])) @ self.turn.T + self.at
+        return out
+
+
+class TerrainCharts:
+    """Coordinates of a displaced surface: those of its displacement map, as parts of it."""
+
+    def __init__(self, collider: Surface) -> None:
+        self.collider, surface = collider, collider.surface
+        self.turn, self.at = collider._rows[:9].reshape(3, 3), collider._rows[9:]
+        height, width = np.shape(surface.displacements)
+        self.size = np.array([width - 1.0, height - 1.0])
+        # The quad of each square of the map, -1 for none.
+        self.quads = np.asarray(surface.quads).astype(np.int64)
+        self.owner = np.full((height - 1, width - 1), -1, np.int64)
+        for k, (s, t, side) in enumerate(self.quads):
+            self.owner[t : t + side, s : s + side] = k
+
+    def coordinates(self, part: Ints, point: Floats) -> Floats:
+        """See `ColliderCharts`."""
+        return np.clip(self.collider.map_places(part, point) / self.size, 0.0, 1.0)
+
+    def points(self, uv: Floats) -> Floats:
+        """See `ColliderCharts`: bilinear between four samples, as the surface is."""
+        place = uv * self.size
+        s, t = np.minimum(place, self.size - 1.0).astype(np.int64).T
+        quad = self.owner[t, s]
+        out = np.full((len(uv), 3), np.nan)
+        ratio = self.collider.surface.detail_ratio
+        for k in np.unique(quad[quad >= 0]):
+            here = np.flatnonzero(quad == k)
+            samples = self.collider.surface.samples(int(k)).point
+            at = (place[here] - self.quads[k, :2]) * ratio
+            x, y = np.clip(at.astype(np.int64), 0, len(samples) - 2).T
+            a, b = (at[:, 0] - x)[:, None], (at[:, 1] - y)[:, None]
+            low = (1.0 - a) * samples[y, x] + a * samples[y, x + 1]
+            high = (1.0 - a) * samples[y + 1, x] + a * samples[y + 1, x + 1]
+            out[here] = ((1.0 - b) * low + b * high) @ self.turn.T + self.at
         return out
 
 
@@ -112,7 +150,7 @@ class BlobCharts:
         self.around = len(centers) == 1
 
     def coordinates(self, part: Ints, point: Floats) -> Floats:
-        """See `SurfaceCharts`."""
+        """See `ColliderCharts`."""
         d = point - self.centers[part]
         turn = np.arctan2(d[:, 1], d[:, 0]) / (2.0 * np.pi)
         length = np.linalg.norm(d, axis=1)
@@ -121,7 +159,7 @@ class BlobCharts:
         return in_tile(uv, part % self.side, part // self.side, np.full(len(part), 1.0 / self.side))
 
     def points(self, uv: Floats) -> Floats:
-        """NaN: see `SurfaceCharts`."""
+        """NaN: see `ColliderCharts`."""
         return np.full((len(uv), 3), np.nan)
 
 
@@ -132,7 +170,7 @@ def _tile_of(uv: Floats, side: int) -> tuple[Ints, Floats]:
     return (column_row[:, 0] + side * column_row[:, 1]).astype(np.int64), local
 
 
-def charts_of(collider: Collider, extent: float) -> SurfaceCharts:
+def charts_of(collider: Collider, extent: float) -> ColliderCharts:
     """The coordinates of a collider of any kind."""
     if isinstance(collider, (Plane, Rectangle, Disc, Polygon, Quadric)):
         return ElementCharts((collider,), extent)
@@ -140,6 +178,8 @@ def charts_of(collider: Collider, extent: float) -> SurfaceCharts:
         return ElementCharts(collider.pieces, extent)
     if isinstance(collider, Mesh):
         return MeshCharts(collider.mesh, collider._rows)
+    if isinstance(collider, Surface):
+        return TerrainCharts(collider)
     if isinstance(collider, Blobs):
         return BlobCharts(np.asarray(collider.centers))
     raise UnsupportedQueryError(f"colliders: {type(collider).__name__} has no two-dimensional coordinates")
