@@ -32,7 +32,7 @@ _NAMES = {
     "write_sound": "thud.particles.sound",
 }
 
-_MODULES = {"materials"}
+_MODULES = {"materials", "scenes"}
 
 __all__ = [
     "Blobs",
@@ -54,6 +54,7 @@ __all__ = [
     "impact_map",
     "materials",
     "render_sound",
+    "scenes",
     "sound_blocks",
     "splat",
     "surface_points",
@@ -62,7 +63,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud.particles import materials
+    from thud.particles import materials, scenes
     from thud.particles.blobs import Blobs
     from thud.particles.collider import Collider
     from thud.particles.collider_set import ColliderSet
