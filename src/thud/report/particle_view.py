@@ -120,7 +120,7 @@ class _Samples(NamedTuple):
 
     ray: Ints
     collider: Ints
-    part: Ints
+    normal: Floats
     distance: Floats
     uv: Floats
     sun: Floats
@@ -194,30 +194,36 @@ def _look(
         seen = _follow(colliders, np.asarray(camera.eye), directions)
         uv = impact_coordinates(seen, colliders, extent=extent)
         sun, sky = _light(colliders, seen, sky_rays, rng)
-        parts.append(_Samples(start + seen.particle, seen.collider, seen.part, seen.time, uv, sun, sky))
+        parts.append(_Samples(start + seen.particle, seen.collider, seen.normal, seen.time, uv, sun, sky))
         advance(len(directions))
     found = _Samples(*(np.concatenate(column) for column in zip(*parts)))
     return found.take(np.argsort(found.ray, kind="stable"))
 
 
-def _faces(camera: Camera, samples: _Samples) -> Ints:
-    """(height, width) a number of each face that is seen, -1 where there is none."""
-    faces = np.full(camera.height * camera.width, -1)
-    faces[samples.ray] = samples.collider * (int(samples.part.max(initial=0)) + 1) + samples.part
-    return faces.reshape(camera.height, camera.width)
+def _grid(camera: Camera, samples: _Samples) -> Floats:
+    """(height, width, 6) collider (-1: none), distance, normal, sun of the samples of a camera's own rays."""
+    grid = np.zeros((camera.height * camera.width, 6))
+    grid[:, 0] = -1.0
+    grid[samples.ray] = np.column_stack([samples.collider, samples.distance, samples.normal, samples.sun])
+    return grid.reshape(camera.height, camera.width, 6)
+
+
+def _alike(a: Floats, b: Floats, bend: float) -> npt.NDArray[np.bool_]:
+    """Whether pixels of a grid show one smooth surface: normals whose cosine is at least `bend`, and no step in depth."""
+    cosine = np.einsum("...k,...k->...", a[..., 2:5], b[..., 2:5])
+    step = np.abs(a[..., 1] - b[..., 1]) < 0.05 * np.maximum(a[..., 1], b[..., 1])
+    nothing = (a[..., 0] < 0.0) & (b[..., 0] < 0.0)
+    return (a[..., 0] == b[..., 0]) & (nothing | (step & (cosine >= bend)))
 
 
 def _edges(camera: Camera, samples: _Samples) -> npt.NDArray[np.bool_]:
-    """(pixels,) whether a neighbour shows another face or the other side of a shadow's border."""
-    sun = np.zeros(camera.height * camera.width)
-    sun[samples.ray] = samples.sun
+    """(pixels,) whether a neighbour shows another surface or the other side of a shadow's border."""
+    grid = _grid(camera, samples)
     edge = np.zeros((camera.height, camera.width), bool)
-    for values, step in ((_faces(camera, samples), 0.5), (sun.reshape(edge.shape), 0.15)):
-        across, down = np.abs(np.diff(values, axis=1)) > step, np.abs(np.diff(values, axis=0)) > step
-        edge[:, 1:] |= across
-        edge[:, :-1] |= across
-        edge[1:] |= down
-        edge[:-1] |= down
+    for a, b in (((slice(None), slice(1, None)), (slice(None), slice(-1))), ((slice(1, None),), (slice(-1),))):
+        differ = ~_alike(grid[a], grid[b], 0.9) | (np.abs(grid[a][..., 5] - grid[b][..., 5]) > 0.15)
+        edge[a] |= differ
+        edge[b] |= differ
     return edge.reshape(-1)
 
 
@@ -256,11 +262,10 @@ def _light(colliders: ColliderSet, seen: ParticleImpacts, sky_rays: int, rng: np
 
 
 def _smooth(camera: Camera, samples: _Samples) -> Floats:
-    """The sky's light as means over neighbours that show the same face: takes the grain of few rays away."""
+    """The sky's light as means over neighbours on the same surface: takes the grain of few rays away."""
     high, wide = camera.height, camera.width
-    face = _faces(camera, samples)
-    depth, value = np.zeros((high, wide)), np.zeros((high, wide))
-    depth.flat[samples.ray], value.flat[samples.ray] = samples.distance, samples.sky
+    grid, value = _grid(camera, samples), np.zeros((high, wide))
+    value.flat[samples.ray] = samples.sky
     for reach in (1, 2, 3):
         total, count = value.copy(), np.ones((high, wide))
         for dy, dx in ((0, reach), (reach, 0), (reach, reach), (reach, -reach)):
@@ -268,7 +273,7 @@ def _smooth(camera: Camera, samples: _Samples) -> Floats:
                 continue
             here = (slice(0, high - dy), slice(max(0, -dx), wide - max(0, dx)))
             there = (slice(dy, high), slice(max(0, dx), wide + min(0, dx)))
-            same = (face[here] == face[there]) & (np.abs(depth[here] - depth[there]) < 0.03 * depth[here])
+            same = _alike(grid[here], grid[there], 0.95)
             total[here] += np.where(same, value[there], 0.0)
             total[there] += np.where(same, value[here], 0.0)
             count[here] += same
