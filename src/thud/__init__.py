@@ -56,7 +56,18 @@ _NAMES = {
     "ThudError": "thud.errors",
 }
 
-_MODULES = {"broadphase", "errors", "geometry", "narrowphase", "shapes", "continuous", "io", "particles", "terrain"}
+_MODULES = {
+    "broadphase",
+    "errors",
+    "geometry",
+    "narrowphase",
+    "shapes",
+    "continuous",
+    "imagespace",
+    "io",
+    "particles",
+    "terrain",
+}
 
 __all__ = [
     "Box",
@@ -99,6 +110,7 @@ __all__ = [
     "distance",
     "errors",
     "geometry",
+    "imagespace",
     "intersects",
     "io",
     "narrowphase",
@@ -113,7 +125,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, io, narrowphase, particles, shapes, terrain
+    from thud import broadphase, continuous, errors, geometry, imagespace, io, narrowphase, particles, shapes, terrain
     from thud.errors import ThudError
     from thud.narrowphase.pair_cache import PairCache
     from thud.pose import Pose

@@ -605,3 +605,14 @@ PATCH_CELLS = 4096
 
 #: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
 FILTER_STEPS = 16
+
+#: Pixels that a view leaves free at each border of what it shows (a count): edges are drawn outside of their objects.
+VIEW_MARGIN = 3
+
+#: How far outside of its object an edge is drawn, pixels. The point of an edge that a pixel shows lies up to half a pixel
+#: beside its centre, where faces are sampled: with less, an edge may seem to be inside its own object. Together, what is
+#: reported lies within 2 pixels.
+EDGE_OFFSET = 1.0
+
+#: Pixels in a wanted precision (a count), when a view goes closer: of what lies that deep, some edge shows in several.
+PRECISION_PIXELS = 4.0

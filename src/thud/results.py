@@ -309,3 +309,37 @@ class ParticleStates:
     """(N,) seconds since the birth of this generation; negative before birth."""
     bounce: Ints
     """(N,) impacts in this generation so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interference:
+    """Objects that overlap, as seen in images."""
+
+    pairs: Ints
+    """(M, 2) objects, the lower first, sorted."""
+    pixels: Ints
+    """(M,) pixels of all views and layers in which an edge of one was seen inside the other; 0 if only the exact test says
+    so."""
+    points: Floats
+    """(P, 3) where: one point of an edge a pixel, world frame, to about a pixel."""
+    point_pair: Ints
+    """(P,) row of `pairs`."""
+    edge_object: Ints
+    """(P,) the object whose edge it is; the other one of the pair holds it."""
+    edge: Ints
+    """(P, 2) the edge's vertices in that object's mesh."""
+    self_intersecting: Ints
+    """Objects an edge of which was seen inside themselves (4.5.8): they intersect themselves, or the image is too coarse."""
+    not_closed: Ints
+    """Objects with more back than front faces before an edge: they are not closed, or inside out in part."""
+    offset: float
+    """How far outside of their objects edges may be seen inside others, metres: pairs farther apart than this are never
+    reported. The largest of all views."""
+    views: int
+    """Images that were drawn."""
+    passes: int
+    polygons: int
+    fragments: int
+    """Draw calls, triangles and pixels of triangles and edges that were processed."""
+    renderer: str
+    """What drew them."""

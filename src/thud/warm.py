@@ -10,7 +10,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 #: Packages below which kernels live.
-_KERNEL_PACKAGES = ("geometry", "bounds", "bvh", "broadphase", "narrowphase", "continuous", "terrain", "particles")
+_KERNEL_PACKAGES = (
+    "geometry",
+    "bounds",
+    "bvh",
+    "broadphase",
+    "narrowphase",
+    "continuous",
+    "terrain",
+    "imagespace",
+    "particles",
+)
 
 
 class WarmKernel(NamedTuple):

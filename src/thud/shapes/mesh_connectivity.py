@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,3 +39,22 @@ def in_order(label: Ints) -> Ints:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse.reshape(-1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshEdges:
+    """Edges of a mesh, each once."""
+
+    vertices: Ints
+    """(E, 2) vertex numbers, the lower first."""
+    closed: bool
+    """Whether each edge is passed as often one way as the other: then the mesh is closed wherever its vertices are."""
+
+
+def mesh_edges(faces: Ints) -> MeshEdges:
+    """Edges of (F, 3) faces, by vertex numbers alone."""
+    tail, head = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    count = int(faces.max()) + 1
+    key, inverse = np.unique(np.minimum(tail, head) * count + np.maximum(tail, head), return_inverse=True)
+    turns = np.bincount(inverse.reshape(-1), np.where(tail < head, 1.0, -1.0))
+    return MeshEdges(np.column_stack([key // count, key % count]), bool((turns == 0.0).all()))

@@ -14,7 +14,7 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
-from thud.shapes.mesh_connectivity import connected_parts, same_places
+from thud.shapes.mesh_connectivity import MeshEdges, connected_parts, mesh_edges, same_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 from thud.shapes.shape import Floats, Part, Shape, box_of_points, frozen
 
@@ -247,8 +247,14 @@ class TriangleMesh(Shape):
             raise InvalidInputError(f"vertices: expected {len(self._vertices)} rows as the mesh has, got {len(moved)}")
         mesh = replace(self, vertices=moved, faces=self._faces)
         mesh.__dict__["tree"] = self.tree
+        mesh.__dict__["edges"] = self.edges
         mesh.__dict__["is_refitted"] = True
         return mesh
+
+    @cached_property
+    def edges(self) -> MeshEdges:
+        """Its edges, each once, by vertex numbers alone: the same for all meshes of these faces."""
+        return mesh_edges(self._faces)
 
     @cached_property
     def is_refitted(self) -> bool:

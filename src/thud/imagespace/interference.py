@@ -1,0 +1,232 @@
+"""`interference`: which closed meshes overlap, in images of them.
+
+1. Coarse models first (5.2.2): only objects whose boxes overlap another's are drawn, and only where boxes overlap.
+2. Each view draws all of them at once: edges, then the faces in front of them, layer by layer (`layers`).
+3. With `precision`, pairs that were not found are looked at again, closer, until pixels are small enough.
+4. With `exact`, the mesh test has the last word on what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import EDGE_OFFSET, PRECISION_PIXELS
+from thud.errors import InvalidInputError
+from thud.gates import as_positive
+from thud.imagespace.rasteriser import Drawing, Rasteriser
+from thud.imagespace.scene import Scene, make_scene
+from thud.imagespace.view import MOST_VIEWS, View, box_corners, directions, tight_view
+from thud.pose import as_poses
+from thud.results import Interference
+from thud.shapes.triangle_mesh import TriangleMesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Layers that are drawn when all are asked for, at most (a count).
+ALL_LAYERS = 1_000
+
+#: Largest side of an image, pixels: 8,192 x 8,192 takes 2 GB.
+MOST_PIXELS = 8_192
+
+#: Largest side of a close view, pixels; a region that needs more is cut into several.
+CLOSE_PIXELS = 1_024
+
+
+def interference(
+    meshes: Sequence[TriangleMesh],
+    poses: Any = None,
+    *,
+    resolution: int | tuple[int, int] = 512,
+    views: int = 1,
+    layers: int | None = 1,
+    precision: float | None = None,
+    exact: bool = False,
+    backend: str = "cpu",
+    threads: int | None = None,
+) -> Interference:
+    """All pairs of closed meshes that overlap, containment included; found in images, without trees or preprocessing.
+
+    Parameters
+    ----------
+    meshes : closed meshes, not intersecting themselves; they may have other vertices at every call (`mesh.deformed`)
+    poses : one each; None: all at the origin
+    resolution : pixels a side, or (width, height). What is smaller than a pixel may be missed.
+    views : directions of rays, 1 to 9; a pair counts if any sees it
+    layers : edges behind edges that are looked at (Figure 4.11), one behind the other; None: all of them
+    precision : metres; look closer at pairs that were not found until pixels are a quarter of this, with all layers
+    exact : ask the exact mesh test about the pairs that were found, and drop those that do not touch
+    backend : "cpu" (Numba) or "gl" (OpenGL)
+    threads : at most so many; None: all cores
+    """
+    shape = _resolution(resolution)
+    views = _whole(views, "views", 1, MOST_VIEWS)
+    most = ALL_LAYERS if layers is None else _whole(layers, "layers", 1, ALL_LAYERS)
+    fine = None if precision is None else as_positive(precision, "precision")
+    scene = make_scene(meshes, poses)
+    raster = make_rasteriser(backend, threads)
+    try:
+        finder = _Finder(scene, raster)
+        candidates = box_pairs(scene.boxes)
+        if len(candidates):
+            objects = np.unique(candidates)
+            regions = overlap_boxes(scene.boxes, candidates)
+            for direction in directions(views):
+                finder.look(objects, box_corners(regions), direction, shape, most)
+            if fine is not None:
+                for pair, region in zip(candidates, regions):
+                    if tuple(pair) not in finder.seen:
+                        _look_closer(finder, pair, region, directions(views), fine)
+        result = finder.result()
+    finally:
+        raster.release()
+    return _exactly(result, list(meshes), as_poses(poses, "poses"), threads) if exact else result
+
+
+class _Finder:
+    """Looks at a scene and keeps what it sees."""
+
+    def __init__(self, scene: Scene, raster: Rasteriser) -> None:
+        self.scene, self.raster = scene, raster
+        self.seen: set[tuple[int, int]] = set()
+        self.views, self.offset = 0, 0.0
+        # Rows: lower object, higher object, object of the edge, its two vertices.
+        self._rows: list[Ints] = [np.empty((0, 5), np.int64)]
+        self._points: list[Floats] = [np.empty((0, 3))]
+        self._selves: set[int] = set()
+        self._open: set[int] = set()
+
+    def look(self, objects: Ints, region: Floats, direction: Floats, shape: tuple[int, int], layers: int) -> None:
+        """Draw some objects as seen along a direction, tight around the points of a region."""
+        scene = self.scene.only(objects)
+        view = tight_view(region, direction, shape, scene.vertices)
+        self.draw(scene, objects, view, layers)
+
+    def draw(self, scene: Scene, objects: Ints, view: View, layers: int) -> None:
+        """All layers of one view of the scene of these objects."""
+        offset = EDGE_OFFSET * view.pixel
+        self.views, self.offset = self.views + 1, max(self.offset, offset + view.pixel)
+        raster = self.raster
+        raster.load(make_drawing(scene, view, offset))
+        edge_objects = np.repeat(np.arange(scene.count), np.diff(scene.edge_starts))
+        for layer in range(layers):
+            if not raster.draw_edges(behind=layer > 0):
+                break
+            pixel, holder, count = raster.contained()
+            if not len(pixel):
+                continue
+            edge, depth = (buffer.ravel()[pixel] for buffer in raster.read_edges())
+            owner = edge_objects[edge]
+            self._open.update(objects[np.unique(holder[count < 0])].tolist())
+            own = (owner == holder) & (count > 0)
+            self._selves.update(objects[np.unique(owner[own])].tolist())
+            other = (owner != holder) & (count > 0)
+            self._keep(scene, objects, view, pixel[other], edge[other], depth[other], owner[other], holder[other])
+
+    def _keep(
+        self, scene: Scene, objects: Ints, view: View, pixel: Ints, edge: Ints, depth: Floats, owner: Ints, holder: Ints
+    ) -> None:
+        vertices = scene.edges[edge] - scene.vertex_starts[owner][:, None]
+        a, b = objects[owner], objects[holder]
+        self._rows.append(np.column_stack([np.minimum(a, b), np.maximum(a, b), a, vertices]))
+        at = np.column_stack([pixel % view.width + 0.5, pixel // view.width + 0.5, depth])
+        self._points.append(view.unproject(at))
+        self.seen.update(map(tuple, np.unique(self._rows[-1][:, :2], axis=0).tolist()))
+
+    def result(self) -> Interference:
+        """What was seen."""
+        rows, points = np.concatenate(self._rows), np.concatenate(self._points)
+        pairs, row, pixels = np.unique(rows[:, :2], axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(row.reshape(-1), kind="stable")
+        work = self.raster.work
+        return Interference(
+            pairs, pixels.astype(np.int64), points[order], row.reshape(-1)[order].astype(np.int64), rows[order, 2],
+            rows[order, 3:].copy(), np.array(sorted(self._selves), np.int64), np.array(sorted(self._open), np.int64),
+            self.offset, self.views, work.passes, work.polygons, work.fragments, self.raster.name,
+        )  # fmt: skip
+
+
+def make_drawing(scene: Scene, view: View, offset: float) -> Drawing:
+    """A scene in the pixels of a view, edges moved outward by `offset` metres."""
+    return Drawing(
+        view.width, view.height, view.depth, view.project(scene.vertices),
+        view.project(scene.vertices + offset * scene.normals), scene.triangles, scene.edges, scene.triangle_starts, scene.edge_starts,
+    )  # fmt: skip
+
+
+def _look_closer(finder: _Finder, pair: Ints, region: Floats, rays: Floats, precision: float) -> None:
+    """Look at one pair, where their boxes overlap, with pixels of a quarter of `precision`, until it is seen."""
+    pixel = precision / PRECISION_PIXELS
+    scene = finder.scene.only(pair)
+    for direction in rays:
+        whole = tight_view(box_corners(region[None]), direction, (CLOSE_PIXELS, CLOSE_PIXELS), scene.vertices)
+        for view in whole.cut(pixel, CLOSE_PIXELS):
+            finder.draw(scene, pair, view, ALL_LAYERS)
+            if tuple(pair.tolist()) in finder.seen:
+                return
+
+
+def make_rasteriser(backend: str, threads: int | None) -> Rasteriser:
+    """The rasteriser of a backend's name."""
+    if backend == "cpu":
+        from thud.imagespace.backend_cpu import CpuRasteriser
+
+        return CpuRasteriser(threads)
+    if backend == "gl":
+        from thud.imagespace.backend_gl import GlRasteriser
+
+        return GlRasteriser()
+    raise InvalidInputError(f'backend: expected "cpu" or "gl", got {backend!r}')
+
+
+def box_pairs(boxes: Floats) -> Ints:
+    """(M, 2) pairs of boxes that overlap, the lower first, sorted."""
+    from thud.bvh.morton_tree import boxes_in_tree, build_morton_tree
+
+    if len(boxes) < 2:
+        return np.empty((0, 2), np.int64)
+    places, second = boxes_in_tree(build_morton_tree(boxes), boxes)
+    first = np.repeat(np.arange(len(boxes)), np.diff(places))
+    pairs = np.column_stack([first, second])[first < second]
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def overlap_boxes(boxes: Floats, pairs: Ints) -> Floats:
+    """(M, 6) boxes that both boxes of a pair hold."""
+    a, b = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
+    return np.concatenate([np.maximum(a[:, :3], b[:, :3]), np.minimum(a[:, 3:], b[:, 3:])], axis=1)
+
+
+def _exactly(result: Interference, meshes: list[TriangleMesh], rows: Floats, threads: int | None) -> Interference:
+    """Only the pairs that the exact mesh test confirms."""
+    from dataclasses import replace
+
+    from thud.narrowphase.mesh_dispatch import intersects
+
+    rows = np.repeat(rows, len(meshes), axis=0) if len(rows) == 1 else rows
+    kept = np.zeros(len(result.pairs), bool)
+    for k, (a, b) in enumerate(result.pairs):
+        kept[k] = intersects(meshes[a], meshes[b], rows[a : a + 1], rows[b : b + 1], 1, threads)[0]
+    points = kept[result.point_pair]
+    renumber = np.cumsum(kept) - 1
+    return replace(
+        result, pairs=result.pairs[kept], pixels=result.pixels[kept], points=result.points[points],
+        point_pair=renumber[result.point_pair[points]], edge_object=result.edge_object[points], edge=result.edge[points],
+    )  # fmt: skip
+
+
+def _resolution(value: int | tuple[int, int]) -> tuple[int, int]:
+    both = (value, value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else value
+    if not isinstance(both, (tuple, list)) or len(both) != 2:
+        raise InvalidInputError(f"resolution: expected pixels a side or (width, height), got {value!r}")
+    return _whole(both[0], "resolution", 16, MOST_PIXELS), _whole(both[1], "resolution", 16, MOST_PIXELS)
+
+
+def _whole(value: Any, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= int(value) <= most:
+        raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+    return int(value)
