@@ -154,7 +154,8 @@ def make_drawing(scene: Scene, view: View, offset: float) -> Drawing:
     """A scene in the pixels of a view, edges moved outward by `offset` metres."""
     return Drawing(
         view.width, view.height, view.depth, view.project(scene.vertices),
-        view.project(scene.vertices + offset * scene.normals), scene.triangles, scene.edges, scene.triangle_starts, scene.edge_starts,
+        view.project(scene.vertices + offset * scene.normals), scene.triangles, scene.edges,
+        scene.triangle_starts, scene.edge_starts,
     )  # fmt: skip
 
 

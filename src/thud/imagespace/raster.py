@@ -89,7 +89,8 @@ def draw_edges(start, stop, fixed, points, edges, width, height, behind, depth, 
 
 @exact_device
 def draw_triangle(
-    fixed, points, i, j, k, x_low, y_low, x_high, y_high, width, depth, owner, front, back, stencil, mark, marks, touched, count,
+    fixed, points, i, j, k, x_low, y_low, x_high, y_high, width, depth, owner, front, back, stencil, mark, marks, touched,
+    count,
 ):  # fmt: skip
     """Passes 2 and 3 of one triangle: where it covers a pixel of [x_low, x_high) x [y_low, y_high) in front of its edge,
     `front` or `back` is added to the stencil. touched: pixels that were written under this `mark`, `count` of them so far;
