@@ -290,6 +290,24 @@ def test_starts_on_the_surface_and_corner_hits() -> None:
     assert (look(collider, paths, 10.0, came=came, last=last)[1][apart, 0] == -1).all()
 
 
+def test_low_hops_far_from_the_origin() -> None:
+    # Hops of half a micrometre where coordinates are a million metres: the start is told from where it comes down.
+    surface = from_heights(np.zeros((9, 9)), 1.0, samples=4).surface
+    collider = Surface(surface, thud.Pose([3e6, -2e6, 5e2], np.array([0.1, 0.7, -0.5, 0.5])))
+    r, t = collider._rows[:9].reshape(3, 3), collider._rows[9:]
+    rng = np.random.default_rng(11)
+    place = np.column_stack([rng.uniform(1, 7, size=(100, 2)), np.zeros(100)])
+    up = np.column_stack([rng.uniform(-0.3, 0.3, size=(100, 2)), np.full(100, 3e-3)])
+    fall = np.zeros((100, 9))
+    fall[:, :3], fall[:, 3:6] = (place - up * [1, 1, -1]) @ r.T + t, (up * [1, 1, -1]) @ r.T
+    time, hit, _normal, _status = look(collider, fall, 2.0)
+    assert (hit[:, 0] == 0).all()
+    paths = np.column_stack([at(fall, time), up @ r.T, np.tile(np.array([0.0, 0.0, -9.81]) @ r.T, (100, 1))])
+    time, hit, _normal, _status = look(collider, paths, 1.0, came=fall[:, 3:6], last=hit)
+    assert (hit[:, 0] == 0).all()
+    np.testing.assert_allclose(time, 2.0 * 3e-3 / 9.81, rtol=1e-3)
+
+
 def test_odd_paths() -> None:
     surface = from_heights(np.zeros((9, 9)), 1.0, samples=4).surface
     collider = Surface(surface)

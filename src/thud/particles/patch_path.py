@@ -172,7 +172,8 @@ def settle_start(corners, local, same, last, a, b, tau):
     goes = dot(n, v)
     near = (START_SAME if same else START_ROUNDOFF) * local[SIZE]
     above = dot(n, sub(path_from_corner(corners, local, 0.0), _sum3(e, a, f, b, g, a * b)))
-    if abs(above) > near or abs(tau * goes) > 2.0 * near:
+    # The root of the start is where its distance is used up; a hop, however low, comes down later.
+    if abs(above) > near or abs(tau * goes) > 2.0 * abs(above) + 4.0 * UNIT_ROUNDOFF * local[SIZE]:
         return tau if tau >= 0.0 else math.inf
     comes = dot(n, came)
     fast, speed = math.sqrt(dot(came, came)), math.sqrt(dot(v, v))
