@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # In CI the examples are the same every time; at a developer's desk they differ, and find more over time.
@@ -13,3 +14,21 @@ settings.register_profile("desk", deadline=None)
 settings.register_profile("small", derandomize=True, deadline=None, max_examples=15)
 small = os.environ.get("THUD_TEST_SIZE") == "small"
 settings.load_profile("small" if small else "ci" if os.environ.get("CI") else "desk")
+
+#: Of the variants of one parametrised test so many run where every line must run once, not every case.
+FEW_VARIANTS = 4
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With THUD_TEST_SIZE=small, a few variants of each parametrised test, spread evenly from the first to the last."""
+    if not small:
+        return
+    variants: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        variants.setdefault(item.nodeid.split("[")[0], []).append(item)
+    kept = set()
+    for group in variants.values():
+        step = max(1, -(-(len(group) - 1) // (FEW_VARIANTS - 1)))
+        kept.update(id(item) for item in [*group[::step], group[-1]])
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
