@@ -158,9 +158,73 @@ def spheres(report: Report, size: str) -> None:
     report.note(scene, "thud", f"{quick * 1e3:.1f} ms with {impacts} impacts at their times: {slow / quick:.0f}x")
 
 
+def other_kinds(report: Report, size: str) -> None:
+    """Hail on what is not made of planes and quadrics: a path each, most of which hit."""
+    import thud
+    from reproductions.models import bumpy
+
+    n = 2_000 if size == "ci" else 50_000
+    rng = np.random.default_rng(3)
+    x = rng.uniform([-1.0, -1.0, 4.0], [1.0, 1.0, 6.0], size=(n, 3))
+    v = rng.normal(size=(n, 3)) * 0.1 + [0.0, 0.0, -5.0]
+    lots = bumpy(500 if size == "ci" else 8_750)
+    mesh = thud.TriangleMesh(lots[0] / np.abs(lots[0]).max(), lots[1])
+    grid = np.linspace(0.0, 12.0, 65 if size == "ci" else 257)
+    hills = thud.terrain.from_heights(0.3 * np.sin(grid)[:, None] * np.cos(1.3 * grid), spacing=2.4 / (len(grid) - 1)).surface
+    at = thud.Pose([-1.2, -1.2, 0.0])
+    balls = rng.uniform(-0.8, 0.8, size=(200, 3))
+    for name, collider in (
+        (f"mesh of {len(lots[1])} triangles", p.Mesh(mesh)),
+        ("12 balls", p.Blobs(balls[:12], 0.6)),
+        ("200 balls", p.Blobs(balls, 0.3)),
+        (f"terrain of {len(grid)} x {len(grid)} samples", p.Surface(hills, at)),
+    ):
+        contestants = []
+        for label, a in (("straight", None), ("parabola", [0.0, 0.0, -9.81])):
+            system = p.ParticleSystem(x, v, a, lifetime=2.0)
+            ready = p.ColliderSet([collider])
+
+            def go(system: p.ParticleSystem = system, ready: p.ColliderSet = ready) -> object:
+                return system.impacts(ready, 0.0, 2.0, threads=1)
+
+            contestants.append(Contestant(label, go, n))
+        report.race(name, "first impacts, a particle", "straight", contestants, _SIZES[size][3])
+        report.note(name, "hits", f"{len(system.impacts(ready, 0.0, 2.0)) / n:.0%} hit")
+
+
+def opengl(report: Report, size: str) -> None:
+    """Impact maps by OpenGL and by Numba: the same content, but for impacts at the border of two pixels."""
+    n = 2_000 if size == "ci" else 100_000
+    made = colliders(10, "rdeco")
+    x, v, a = hail(n, True)
+    system = p.ParticleSystem(x, v, a, lifetime=LIFE, response="bounce", bounces=3, seed=2, position_spread=0.5)
+    both = [
+        Contestant(
+            name, lambda name=name: p.impact_map(system, made, 0.0, LIFE, resolution=256, combine="add", backend=name), n
+        )
+        for name in ("numba", "gl")
+    ]
+    report.race(f"impact maps of {n} particles", "map of 10 colliders, a particle", "numba", both, _SIZES[size][3])
+    one, other = (
+        p.impact_map(system, made, 0.0, LIFE, resolution=256, combine="add", backend=name) for name in ("numba", "gl")
+    )
+    impacts = system.impacts(made, 0.0, LIFE)
+    uv = p.impact_coordinates(impacts, made) * 256
+    border = int((np.abs(uv - np.round(uv)).min(axis=1) < 256 * 1e-5).sum())
+    counts = [float(m.data[..., -1].sum()) for m in (one, other)]
+    differ = int((one.data[..., -1] != other.data[..., -1]).sum())
+    report.note(
+        "impact maps", "agreement",
+        f"{counts[0]:.0f} impacts by Numba, {counts[1]:.0f} by OpenGL; {differ} pixels differ in number; "
+        f"{border} impacts lie within 1e-5 of a pixel's border",
+    )  # fmt: skip
+
+
 def run(size: str) -> None:
     report = Report("particles")
     with one_core():
         first_hits(report, size)
+        other_kinds(report, size)
         spheres(report, size)
+    opengl(report, size)
     report.save()

@@ -52,8 +52,12 @@ class ColliderSet:
 
     @cached_property
     def others(self) -> tuple[tuple[int, Any], ...]:
-        """Colliders with a kernel of their own, and their places."""
-        return tuple((k, c) for k, c in enumerate(self.colliders) if not isinstance(c, HasElements))
+        """Colliders with a kernel of their own, and their places; meshes first: they are never in doubt, and the others clear the
+        doubt of a row that they improve."""
+        from thud.particles.mesh import Mesh
+
+        others = [(k, c) for k, c in enumerate(self.colliders) if not isinstance(c, HasElements)]
+        return tuple(sorted(others, key=lambda pair: not isinstance(pair[1], Mesh)))
 
     def earliest(self, rows: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any) -> None:
         """Improve the earliest crossing of each of the first rows (see `flights.py`)."""
