@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.displaced import grid_surface
 from tests.oracles.impact_pixels import slow_byte_map, slow_map
 from thud import particles
 from thud.errors import InvalidInputError, UnsupportedQueryError
@@ -290,6 +291,60 @@ def test_more_errors() -> None:
         particles.impact_map(rain(), many, 0.0, 1.0, encoding="uint8", resolution=1)
     with pytest.raises(UnsupportedQueryError, match="spacing"):
         particles.impact_map(rain(), scene(), 0.0, 1.0, layout="particle").spacing(0)
+
+
+def test_meshes_surfaces_and_blobs_have_maps() -> None:
+    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    corner = (np.arange(4)[:, None] * 5 + np.arange(4)).reshape(-1, 1)
+    faces = np.concatenate([corner + [0, 1, 6], corner + [0, 6, 5]])
+    mesh = thud.TriangleMesh(np.column_stack([grid - [5, 2], np.sin(grid[:, 0])]), faces)
+    surface = grid_surface(np.random.default_rng(2), side=4, quads=(2, 2), cell=2.0)
+    colliders = [
+        particles.Mesh(mesh, restitution=0.8),
+        particles.Surface(surface, thud.Pose([0.5, -2, 0], [1, 0, 0, 0])),
+        particles.Blobs([[-1, -4, 1], [0, -4, 1.5]], 1.5),
+        Plane([0, 0, -3], [0, 0, 1]),
+    ]
+    system = rain()
+    for combine in ("last", "add"):
+        made = particles.impact_map(system, colliders, 0.0, 2.0, resolution=20, combine=combine)  # type: ignore[arg-type]
+        impacts = system.impacts(colliders, 0.0, 2.0)
+        assert set(impacts.collider) == {0, 1, 2, 3}
+        uv = particles.impact_coordinates(impacts, colliders)
+        np.testing.assert_allclose(made.data, slow_map(impacts, uv, 4, 20, 20, 0.0, 2.0, combine), rtol=1e-6)
+    fine = particles.impact_map(system, colliders, 0.0, 2.0, resolution=1024)
+    read = fine.decode()
+    for k in range(2):
+        # Nearest of the impacts on the collider; a pixel is some millimetres.
+        mine = impacts.point[impacts.collider == k]
+        point = read.point[read.collider == k]
+        assert len(point) > 5
+        gap = np.linalg.norm(point[:, None] - mine[None], axis=2).min(axis=1)
+        assert gap.max() < 8e-3
+    assert np.isnan(read.point[read.collider == 2]).all()
+    image = particles.splat(impacts, colliders, resolution=64, radius=0.2)
+    assert all((image[k] > 0.5).sum() > (impacts.collider == k).sum() for k in (0, 1))
+    box = particles.impact_map(system, colliders, 0.0, 2.0, layout="particle", encoding="uint8")
+    assert (np.abs(box.decode().point) < 20).all()
+
+
+def test_kernels_have_one_specialisation() -> None:
+    from thud.particles.map_rows import chart_rows, draw_rows
+    from thud.particles.splats import splat_rows
+
+    for kernel in (chart_rows, draw_rows, splat_rows):
+        assert len(kernel.signatures) <= 1
+
+
+def test_the_name_is_the_function_whatever_was_imported() -> None:
+    import importlib
+    import pkgutil
+
+    for module in pkgutil.iter_modules(particles.__path__):
+        assert module.name not in particles.__all__ or module.name in particles._MODULES
+        importlib.import_module(f"thud.particles.{module.name}")
+    assert callable(particles.impact_map)
+    assert callable(particles.splat)
 
 
 def test_the_same_bytes_for_any_number_of_threads() -> None:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.charts import chart_coordinates
 from tests.oracles.displaced import grid_surface
 from thud import particles
 from thud.errors import InvalidInputError
 from thud.particles import Disc, Plane, Polygon, Quadric, Rectangle, Solid
+from thud.particles.parameters import MapCharts
 
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
 TURN *= np.sign(np.linalg.det(TURN))
@@ -172,6 +174,8 @@ def test_of_real_impacts() -> None:
     seen = np.isfinite(uv).all(axis=1)
     assert seen.mean() > 0.9
     assert ((uv[seen] >= 0) & (uv[seen] <= 1)).all()
+    charts = MapCharts(particles.ColliderSet(colliders), 10.0)
+    np.testing.assert_allclose(uv, chart_coordinates(charts.rows[charts.first[impacts.collider] + impacts.part], impacts.point))
     back = np.full((len(uv), 3), np.nan)
     for k in range(len(colliders)):
         here = seen & (impacts.collider == k)

@@ -27,7 +27,7 @@ from thud.constants import RESTING_SPEED, START_ROUNDOFF, TILE_MARGIN
 from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
 from thud.particles import element, element_arrays, element_charts
 from thud.particles.collider_set import ColliderSet
-from thud.particles.parameters import DEFAULT_EXTENT, ElementCharts, map_charts
+from thud.particles.parameters import DEFAULT_EXTENT, map_charts
 from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
@@ -160,8 +160,6 @@ class _Flights:
         self.stage, self.context, self.stack, self.system = stage, stage.context, stack, system
         arrays, context = colliders.elements, stage.context
         self.program = stage.program("flight", varyings=["place", "velocity", "came", "normal", "arrival", "clock", "marks"])
-        charts = map_charts(colliders, extent).charts
-        rows = [chart.rows for chart in charts if isinstance(chart, ElementCharts)]
         self.tables = {
             4: self.table(arrays.ints.astype(np.int32)),
             5: self.table(arrays.reals),
@@ -169,7 +167,7 @@ class _Flights:
             7: self.table(arrays.sides),
             8: self.table(arrays.clips),
             9: self.table(colliders.materials),
-            10: self.table(np.concatenate([*rows, np.empty((0, element_charts.CHART_WIDTH))])),
+            10: self.table(map_charts(colliders, extent).rows),
         }
         self.collider, self.part = arrays.ints[:, element_arrays.COLLIDER], arrays.ints[:, element_arrays.PART]
         seed = int(system._key)

@@ -11,7 +11,7 @@ from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
 from thud.particles.collider_set import ColliderSet
 from thud.particles.map_encoding import MOST_IDS, place_bytes, scene_box, speed_bytes, time_bytes, time_offsets
-from thud.particles.map_result import COUNT, ID, OFFSET, SPEED, ImpactMap
+from thud.particles.map_result import COUNT, OFFSET, SPEED, ImpactMap
 from thud.particles.parameters import DEFAULT_EXTENT, map_charts
 from thud.particles.system import ParticleSystem
 from thud.particles.textures import Textures, as_textures, read_textures
@@ -91,7 +91,8 @@ def impact_map(
 
         plan, data = draw_map(system, ready, plan)
     else:
-        plan, data = draw_impacts(system.impacts(ready, plan.t0, plan.t1, threads=threads), ready, plan, system.count)
+        found = system.impacts(ready, plan.t0, plan.t1, threads=threads)
+        plan, data = draw_impacts(found, ready, plan, system.count, threads)
     return ImpactMap(
         data, plan.t0, plan.t1, encoding, combine, layout, plan.speed_range, plan.box, plan.extent, ready
     )  # fmt: skip
@@ -157,36 +158,34 @@ def with_speed_range(plan: MapPlan, speed: Floats) -> MapPlan:
     return plan._replace(speed_range=(0.0, top if top > 0.0 else 1.0))
 
 
-def draw_impacts(impacts: Any, colliders: ColliderSet, plan: MapPlan, particles: int) -> tuple[MapPlan, npt.NDArray[Any]]:
+def draw_impacts(
+    impacts: Any, colliders: ColliderSet, plan: MapPlan, particles: int, threads: int | None
+) -> tuple[MapPlan, npt.NDArray[Any]]:
     """The map of impacts, which are in the order of time."""
     plan = with_speed_range(plan, impacts.speed)
     offset = time_offsets(impacts.time, plan.t0, plan.t1)
     if plan.layout == "particle":
         return plan, _particle_pixels(impacts, offset, plan, particles)
-    uv = map_charts(colliders, plan.extent).coordinates(impacts.collider, impacts.part, impacts.point)
-    seen = ~np.isnan(uv[:, 0])
-    uv, collider, offset, speed = uv[seen], impacts.collider[seen], offset[seen], impacts.speed[seen]
-    x, y = np.minimum(uv * [plan.p, plan.q], [plan.p - 1, plan.q - 1]).astype(np.int64).T
-    pixel = (collider * plan.q + y) * plan.p + x
-    channels = np.empty((len(pixel), 4 + plan.depth))
-    channels[:, ID], channels[:, COUNT] = collider + 1, 1.0
-    channels[:, COUNT + 1 :] = read_textures(collider, uv, plan.textures, plan.depth, plan.filter)
+    from thud.particles.map_rows import draw_rows
+
+    uv = map_charts(colliders, plan.extent).coordinates(impacts.collider, impacts.part, impacts.point, threads)
+    values = np.empty((len(uv), 2 + plan.depth))
+    values[:, 0], values[:, 1] = offset, impacts.speed
+    if plan.depth:
+        values[:, 2:] = read_textures(impacts.collider, uv, plan.textures, plan.depth, plan.filter)
     if plan.encoding == "uint8":
         assert plan.speed_range is not None
-        channels[:, OFFSET], channels[:, SPEED] = time_bytes(offset), speed_bytes(speed, plan.speed_range)
-        channels[:, COUNT + 1 :] = np.floor(np.clip(channels[:, COUNT + 1 :], 0.0, 1.0) * 255.0 + 0.5)
-    else:
-        channels[:, OFFSET], channels[:, SPEED] = offset, speed
+        values[:, 0], values[:, 1] = time_bytes(offset), speed_bytes(impacts.speed, plan.speed_range)
+        values[:, 2:] = np.floor(np.clip(values[:, 2:], 0.0, 1.0) * 255.0 + 0.5)
     total = len(colliders) * plan.q * plan.p
-    flat = np.zeros((total, channels.shape[1]), np.uint8 if plan.encoding == "uint8" else np.float32)
-    for channel in range(channels.shape[1]):
-        if channel != ID and (channel == COUNT or plan.combine == "add"):
-            sums = np.bincount(pixel, channels[:, channel], total)
-            flat[:, channel] = np.minimum(sums, 255.0) if plan.encoding == "uint8" else sums
-        else:
-            # Of repeated places the last assignment stays: the latest impact.
-            flat[pixel, channel] = channels[:, channel]
-    return plan, flat.reshape(len(colliders), plan.q, plan.p, flat.shape[1])
+    pixels = np.zeros((total, 4 + plan.depth), np.float32)
+    sums = np.zeros((total if plan.combine == "add" else 0, values.shape[1]))
+    draw_rows(impacts.collider, uv, values, plan.p, plan.q, pixels, sums)
+    if plan.combine == "add":
+        pixels[:, OFFSET : SPEED + 1], pixels[:, COUNT + 1 :] = sums[:, :2], sums[:, 2:]
+    if plan.encoding == "uint8":
+        pixels = np.minimum(pixels, 255.0).astype(np.uint8)
+    return plan, pixels.reshape(len(colliders), plan.q, plan.p, 4 + plan.depth)
 
 
 def _particle_pixels(impacts: Any, offset: Floats, plan: MapPlan, particles: int) -> npt.NDArray[Any]:

@@ -7,17 +7,18 @@ kind but blobs also leads from coordinates back to points, where that has a clos
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from thud._threads import run_rows
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_positive
 from thud.particles.blobs import Blobs
 from thud.particles.collider import Collider
 from thud.particles.collider_set import ColliderSet, as_set
-from thud.particles.element_charts import AROUND, CHART_KIND, Chart, chart_coordinates, in_tile, piece_chart, tiled, tiles
+from thud.particles.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tiled, tiles
 from thud.particles.mesh import Mesh
 from thud.particles.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.quadric import Quadric
@@ -32,14 +33,19 @@ DEFAULT_EXTENT = 10.0
 
 
 class ColliderCharts(Protocol):
-    """The coordinates of one collider."""
-
-    def coordinates(self, part: Ints, point: Floats) -> Floats:
-        """(M, 2) of (M, 3) points on parts (M,); NaN beyond the window of what has no end."""
-        ...
+    """The way back from coordinates of one collider to points."""
 
     def points(self, uv: Floats) -> Floats:
         """(M, 3) points at (M, 2) coordinates; NaN where there is none or no closed form."""
+        ...
+
+
+@runtime_checkable
+class OwnCoordinates(Protocol):
+    """Coordinates of a collider that is not made of planes and quadrics."""
+
+    def coordinates(self, part: Ints, point: Floats) -> Floats:
+        """(M, 2) of (M, 3) points on parts (M,)."""
         ...
 
 
@@ -51,10 +57,6 @@ class ElementCharts:
         self.rows = np.array([chart.row for chart in self.charts])
         self.side = tiles(len(self.charts))
         self.around = len(self.charts) == 1 and self.rows[0, CHART_KIND] == AROUND
-
-    def coordinates(self, part: Ints, point: Floats) -> Floats:
-        """See `ColliderCharts`."""
-        return chart_coordinates(self.rows[part], point)
 
     def points(self, uv: Floats) -> Floats:
         """See `ColliderCharts`."""
@@ -191,13 +193,26 @@ class MapCharts:
     def __init__(self, colliders: ColliderSet, extent: float) -> None:
         self.extent = extent
         self.charts = [charts_of(collider, extent) for collider in colliders.colliders]
+        # Those of planes and quadrics as one table, and the row of each collider's first; -1 for the others.
+        tables = [chart.rows for chart in self.charts if isinstance(chart, ElementCharts)]
+        self.rows = np.concatenate([*tables, np.empty((0, CHART_WIDTH))])
+        self.first, count = np.full(len(self.charts), -1, np.int64), 0
+        for k, chart in enumerate(self.charts):
+            if isinstance(chart, ElementCharts):
+                self.first[k], count = count, count + len(chart.rows)
 
-    def coordinates(self, collider: Ints, part: Ints, point: Floats) -> Floats:
-        """(M, 2) coordinates of impacts."""
-        out = np.full((len(collider), 2), np.nan)
-        for rows in _by_collider(collider):
-            k = int(collider[rows[0]])
-            out[rows] = self.charts[k].coordinates(part[rows], point[rows])
+    def coordinates(self, collider: Ints, part: Ints, point: Floats, threads: int | None = None) -> Floats:
+        """(M, 2) coordinates of impacts; NaN beyond the window of what has no end."""
+        from thud.particles.map_rows import chart_rows
+
+        which, piece, at = (np.ascontiguousarray(a, t) for a, t in ((collider, np.int64), (part, np.int64), (point, float)))
+        out = np.full((len(which), 2), np.nan)
+        run_rows(chart_rows, len(which), threads, self.rows, self.first, which, piece, at, out)
+        for k, chart in enumerate(self.charts):
+            if isinstance(chart, OwnCoordinates):
+                rows = np.flatnonzero(which == k)
+                if len(rows):
+                    out[rows] = chart.coordinates(piece[rows], at[rows])
         return out
 
     def points(self, collider: Ints, uv: Floats) -> Floats:
