@@ -52,8 +52,8 @@ class ColliderSet:
 
     @cached_property
     def others(self) -> tuple[tuple[int, Any], ...]:
-        """Colliders with a kernel of their own, and their places; meshes first: they are never in doubt, and the others clear the
-        doubt of a row that they improve."""
+        """Colliders with a kernel of their own, and their places; meshes first: they are never in doubt, and the others clear
+        the doubt of a row that they improve."""
         from thud.particles.mesh import Mesh
 
         others = [(k, c) for k, c in enumerate(self.colliders) if not isinstance(c, HasElements)]
