@@ -30,6 +30,7 @@ class CpuRasteriser:
     def load(self, drawing: Drawing) -> None:
         """Take a drawing and clear all buffers."""
         self._drawing = drawing
+        self._bins: tuple[Ints, Ints, Ints] | None = None
         self._fixed, self._edge_fixed = (np.empty((len(drawing.points), 2), np.int64) for _ in range(2))
         for points, fixed in ((drawing.points, self._fixed), (drawing.edge_points, self._edge_fixed)):
             run_rows(snap_rows, len(points), self._threads, points, fixed, rows_per_chunk=8192)
@@ -83,12 +84,9 @@ class CpuRasteriser:
         """Passes 5 to 7 for every object."""
         d = self._drawing
         across, up = -(-d.width // TILE), -(-d.height // TILE)
-        starts = np.zeros(across * up + 1, np.int64)
-        bin_triangles(self._fixed, d.triangles, TILE, across, up, 0, starts, np.empty(0, np.int64))
-        ends = np.cumsum(starts)
-        items, ends = np.empty(int(ends[-1]), np.int64), np.ascontiguousarray(ends[:-1])
-        bin_triangles(self._fixed, d.triangles, TILE, across, up, 1, ends, items)
-        objects = np.repeat(np.arange(d.count), np.diff(d.triangle_starts))
+        if self._bins is None:
+            self._bins = self._bin_triangles(across, up)
+        ends, items, objects = self._bins
         marks, room = np.full(len(self._depth), -1, np.int64), ROOM
         while True:
             found = np.empty((across * up, room, 3), np.int64)
@@ -104,6 +102,16 @@ class CpuRasteriser:
         rows = np.concatenate([found[k, : count[k]] for k in range(len(count))])
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
         return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy()
+
+    def _bin_triangles(self, across: int, up: int) -> tuple[Ints, Ints, Ints]:
+        """Where each tile's triangles end, the triangles tile by tile, and the object of each."""
+        d = self._drawing
+        starts = np.zeros(across * up + 1, np.int64)
+        bin_triangles(self._fixed, d.triangles, TILE, across, up, 0, starts, np.empty(0, np.int64))
+        ends = np.cumsum(starts)
+        items, ends = np.empty(int(ends[-1]), np.int64), np.ascontiguousarray(ends[:-1])
+        bin_triangles(self._fixed, d.triangles, TILE, across, up, 1, ends, items)
+        return ends, items, np.repeat(np.arange(d.count), np.diff(d.triangle_starts))
 
     def read_stencil(self) -> npt.NDArray[np.int32]:
         """(height, width)"""
