@@ -11,10 +11,7 @@ context lives on one of our own.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._gl import INSTALL, GlThread, make_context
 from thud._threads import run_rows
 from thud.constants import RESTING_SPEED, START_ROUNDOFF, TILE_MARGIN
 from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
@@ -38,9 +36,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _Answer = TypeVar("_Answer")
 
-#: What the vertex programs need: 64-bit arithmetic (4.0) and storage buffers (4.3).
-GL_VERSION = 430
-
 #: Storage buffers that the vertex program reads and writes (a count).
 STORAGE_BLOCKS = 13
 
@@ -55,11 +50,6 @@ STATE = np.dtype([
     ("place", "f8", 3), ("velocity", "f8", 3), ("came", "f8", 3), ("normal", "f8", 3), ("arrival", "f8", 3),
     ("age", "f8"), ("time", "f8"), ("uv", "f8", 2), ("element", "i4"), ("bounce", "i4"), ("on", "i4"), ("event", "i4"),
 ])  # fmt: skip
-
-_INSTALL = (
-    'the OpenGL backend needs OpenGL 4.3 through EGL: pip install "thud[gpu]" and a driver; on Debian without a graphics card: '
-    "apt install libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri"
-)
 
 
 def _source(name: str) -> str:
@@ -95,23 +85,14 @@ def _source(name: str) -> str:
 
 
 class _Stage:
-    """The OpenGL context of this process and its programs. Contexts belong to the thread that made them: one thread of our own
-    has it, so that a context that is current in a caller's thread stays so."""
+    """The OpenGL context and its programs."""
 
     def __init__(self) -> None:
-        try:
-            import moderngl
-        except ImportError as error:
-            raise MissingExtraError.for_package("moderngl", "gpu") from error
-        settings: dict[str, Any] = {"require": GL_VERSION, "backend": "egl"}
-        try:
-            self.context: Any = moderngl.create_context(standalone=True, **settings)
-        except Exception as error:  # moderngl raises bare Exception where EGL has no device, others where it is not there
-            raise MissingExtraError(f"{_INSTALL} ({error})") from error
+        self.context = make_context()
         blocks = self.context.info.get("GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS", 0)
         if blocks < STORAGE_BLOCKS:
             self.context.release()
-            raise MissingExtraError(f"{_INSTALL} (this driver has {blocks} storage buffers, {STORAGE_BLOCKS} are needed)")
+            raise MissingExtraError(f"{INSTALL} (this driver has {blocks} storage buffers, {STORAGE_BLOCKS} are needed)")
         self.programs: dict[str, Any] = {}
 
     def program(self, name: str, **options: Any) -> Any:
@@ -124,24 +105,12 @@ class _Stage:
         return self.programs[name]
 
 
-_thread: tuple[int, ThreadPoolExecutor] | None = None
+_thread = GlThread("thud-gl", "numba")
 _stage: _Stage | None = None
-_lock = threading.Lock()
 
 
 def _on_stage(function: Callable[[_Stage, ExitStack], _Answer]) -> _Answer:
     """Call a function with the stage, on its thread; what it puts on the stack is released after."""
-    global _thread
-    pid = os.getpid()
-    with _lock:
-        if _thread is not None and _thread[0] != pid:
-            # Drivers do not survive a fork: they wait for threads that are not there.
-            raise UnsupportedQueryError(
-                'backend: OpenGL was in use when this process was forked; start processes by "spawn", or use backend="numba"'
-            )
-        if _thread is None:
-            _thread = (pid, ThreadPoolExecutor(1, thread_name_prefix="thud-gl"))
-        pool = _thread[1]
 
     def call() -> _Answer:
         global _stage
@@ -150,7 +119,7 @@ def _on_stage(function: Callable[[_Stage, ExitStack], _Answer]) -> _Answer:
         with ExitStack() as stack:
             return function(_stage, stack)
 
-    return pool.submit(call).result()
+    return _thread.run(call)
 
 
 class _Flights:
