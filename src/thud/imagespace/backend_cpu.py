@@ -41,12 +41,15 @@ class CpuRasteriser:
     def draw_edges(self, *, behind: bool = False) -> int:
         """Pass 1."""
         d = self._drawing
-        last = self._depth if behind else np.full(len(self._depth), -np.inf)
+        # Edges nearer than 0 are not seen.
+        last = self._depth if behind else np.full(len(self._depth), np.nextafter(0.0, -1.0))
         self._depth, self._owner = np.full(len(last), np.inf), np.full(len(last), -1, np.int64)
         self._stencil[:], self._colour[:] = 0, -1
         drawn = draw_edges(
             0, len(d.edges), self._edge_fixed, d.edge_points, d.edges, d.width, d.height, last, self._depth, self._owner
         )
+        far = self._depth > d.depth
+        self._depth[far], self._owner[far] = np.inf, -1
         self._count(1, 0, len(d.edges), drawn)
         return int((self._owner >= 0).sum())
 

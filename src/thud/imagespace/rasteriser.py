@@ -24,7 +24,7 @@ class Drawing:
     width: int
     height: int
     depth: float
-    """Depth of the view, metres: what is nearer than 0 or farther than this is not seen."""
+    """Depth of the view, metres: edges nearer than 0 or farther than this are not seen; faces nearer than 0 count."""
     points: Floats
     """(V, 3) vertices: pixels and depth."""
     edge_points: Floats
