@@ -62,7 +62,7 @@ def random_mesh(rng: np.random.Generator, size: float) -> thud.TriangleMesh:
     return thud.TriangleMesh(np.asarray(points) * size, faces)
 
 
-def random_scene(rng: np.random.Generator, most: int = 24) -> tuple[list[thud.TriangleMesh], thud.Pose]:
+def random_scene(rng: np.random.Generator, most: int = 16) -> tuple[list[thud.TriangleMesh], thud.Pose]:
     """Two to `most` objects; every fifth is small and inside of another, or nearly so."""
     count = int(rng.integers(2, most + 1))
     room = rng.uniform(0.6, 1.3) * count ** (1 / 3)
@@ -81,9 +81,9 @@ def one_scene(seed: int, tally: Tally) -> None:
     rng = np.random.default_rng(seed)
     meshes, poses = random_scene(rng)
     settings: dict[str, Any] = {
-        "resolution": [96, 128, (200, 120), 256, (256, 384)][rng.integers(5)],
+        "resolution": [64, 96, 128, (200, 120), 256][rng.integers(5)],
         "views": int(rng.integers(1, 4)),
-        "layers": [1, 2, 3, None][rng.integers(4)],
+        "layers": [1, 1, 2, 2, 3, None][rng.integers(6)],
     }
     results = [interference(meshes, poses, backend=backend, **settings) for backend in ("cpu", "gl")]
     seen = [dict(zip(map(tuple, r.pairs.tolist()), r.pixels.tolist())) for r in results]

@@ -97,6 +97,15 @@ class _Stage:
         gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
         gl.glEnable(gl.GL_DEPTH_CLAMP)
         self.context.point_size = 1.0
+        self.size = (0, 0)
+
+    def set_size(self, size: tuple[int, int]) -> None:
+        """Programs draw on so many pixels. All rasterisers share them, so each says so before it draws."""
+        if size != self.size:
+            self.size = size
+            for program in self.programs.values():
+                if "size" in program:
+                    program["size"].value = size
 
 
 _thread = GlThread("thud-gl-image", "cpu")
@@ -276,6 +285,7 @@ class GlRasteriser:
     def _drawn(self) -> _Canvas:
         if self._canvas is None:
             raise InvalidInputError("rasteriser: nothing is loaded; call load(drawing) first")
+        self._stage.set_size(self._canvas.size)
         return self._canvas
 
     def _load(self, drawing: Drawing) -> None:
@@ -309,9 +319,7 @@ class GlRasteriser:
             name: self._keep(stage.context.vertex_array(stage.programs[name], [(vertices, "3f", "point")], indices))
             for name in ("count", "identify", "collect")
         }
-        for program in stage.programs.values():
-            if "size" in program:
-                program["size"].value = size
+        stage.set_size(size)
         for canvas.layer in (1, 0):
             canvas.clear("owner", "edge", "holder", depth=True)
 
@@ -445,7 +453,7 @@ class GlRasteriser:
         """What was drawn since the last time, by queries without tests; per object only if some were drawn more often."""
         if self._canvas is None or not (self._edge_draws or self._face_draws.any()):
             return
-        canvas, drawing, times = self._canvas, self._drawing, self._face_draws
+        canvas, drawing, times = self._drawn(), self._drawing, self._face_draws
         canvas.use("holder")
         canvas.masks(colour=False, depth=False)
         self._done()
@@ -519,7 +527,8 @@ class GlRasteriser:
         data = np.ascontiguousarray(values).tobytes()
         if len(data) > self._stage.most_bytes:
             raise UnsupportedQueryError(
-                f'meshes: a table of {len(data)} bytes is more than the driver\'s {self._stage.most_bytes}; backend="cpu" has it'
+                f"meshes: a table of {len(data)} bytes is more than the driver's {self._stage.most_bytes}; "
+                'backend="cpu" has it'
             )
         return self._keep(self._stage.context.buffer(data or bytes(64)))
 

@@ -1,0 +1,420 @@
+"""The two rasterisers against each other and against answers known beforehand. OpenGL needs EGL; without it these tests fail
+and say what to install. 1,000 scenes: `python -m tests.imagespace.agreement --size standard`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thud
+from tests.imagespace.agreement import SIZES, random_scene, run
+from tests.oracles.meshes import box_mesh
+from thud.constants import EDGE_OFFSET
+from thud.imagespace import algorithms, backend_gl, interference
+from thud.imagespace.backend_cpu import CpuRasteriser
+from thud.imagespace.backend_gl import GlRasteriser
+from thud.imagespace.interference import make_drawing
+from thud.imagespace.rasteriser import Drawing, Rasteriser
+from thud.imagespace.scene import make_scene
+from thud.imagespace.view import directions, tight_view
+
+SIDE = 32
+"""Pixels of small drawings."""
+
+BACKENDS: dict[str, Callable[[], Rasteriser]] = {"cpu": CpuRasteriser, "gl": GlRasteriser}
+
+
+@pytest.fixture(params=list(BACKENDS))
+def raster(request: pytest.FixtureRequest) -> Iterator[Rasteriser]:
+    made = BACKENDS[request.param]()
+    yield made
+    made.release()
+
+
+def drawing(*objects: tuple[Any, Any, Any], side: int = SIDE, depth: float = 10.0) -> Drawing:
+    """Objects of points, triangles and edges, in pixels, edges where they are."""
+    points, triangles, edges = [np.empty((0, 3))], [np.empty((0, 3), np.int64)], [np.empty((0, 2), np.int64)]
+    starts = np.zeros((3, len(objects) + 1), np.int64)
+    for k, (p, t, e) in enumerate(objects):
+        points.append(np.asarray(p, float).reshape(-1, 3))
+        triangles.append(np.asarray(t, np.int64).reshape(-1, 3) + starts[0, k])
+        edges.append(np.asarray(e, np.int64).reshape(-1, 2) + starts[0, k])
+        starts[:, k + 1] = starts[:, k] + [len(points[-1]), len(triangles[-1]), len(edges[-1])]
+    every = np.concatenate(points)
+    return Drawing(side, side, depth, every, every, np.concatenate(triangles), np.concatenate(edges), starts[1], starts[2])
+
+
+def box(low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """A closed box, without edges; front faces run counter-clockwise in (x, y): the view mirrors."""
+    points, faces = box_mesh()
+    half, middle = 0.5 * np.subtract(high, low), 0.5 * np.add(high, low)
+    return np.asarray(points) * half + middle, np.asarray(faces)[:, ::-1], []
+
+
+def rows_at(depth: float, side: int = SIDE) -> tuple[Any, Any, Any]:
+    """An edge along the centres of every row of pixels, at one depth; no faces."""
+    points = [[x, y + 0.5, depth] for y in range(side) for x in (0.5, side - 0.5)]
+    return points, [], np.arange(2 * side).reshape(-1, 2)
+
+
+def counts(raster: Rasteriser, *objects: tuple[Any, Any, Any]) -> np.ndarray:
+    """(side, side) how often object 0 holds the edges of the others."""
+    raster.load(drawing(*objects))
+    raster.draw_edges()
+    pixel, number, count = raster.contained()
+    assert (number == 0).all()
+    assert (np.diff(pixel) > 0).all()
+    image = np.zeros(SIDE * SIDE, np.int64)
+    image[pixel] = count
+    return image.reshape(SIDE, SIDE)
+
+
+def scene_drawing(seed: int, most: int = 24, side: int = 160) -> tuple[Drawing, np.ndarray]:
+    """A random scene along some direction, and the object of each edge."""
+    rng = np.random.default_rng(seed)
+    scene = make_scene(*random_scene(rng, most))
+    view = tight_view(scene.vertices, directions(9)[seed % 9], (side, side), scene.vertices)
+    return make_drawing(scene, view, EDGE_OFFSET * view.pixel), np.repeat(np.arange(scene.count), np.diff(scene.edge_starts))
+
+
+def test_same_pairs_on_random_scenes() -> None:
+    size = os.environ.get("THUD_TEST_SIZE", "ci")
+    tally = run({"small": SIZES["small"], "full": SIZES["standard"]}.get(size, SIZES["ci"]))
+    print(*tally.excused, *tally.wrong, f"{tally.pairs} pairs", sep="\n")
+    assert tally.wrong == []
+    assert len(tally.excused) <= 0.005 * tally.pairs
+    assert tally.pairs > 3 * tally.scenes
+    assert abs(tally.pixels[1] / tally.pixels[0] - 1.0) < 0.02
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_same_pixels(seed: int) -> None:
+    """Where both rasterisers show the same edge, its depth and all that hold it are the same."""
+    made, _ = scene_drawing(seed)
+    pair = [CpuRasteriser(), GlRasteriser()]
+    for layer in range(3):
+        owners, depths, found = [], [], []
+        for raster in pair:
+            if layer == 0:
+                raster.load(made)
+            many = raster.draw_edges(behind=layer > 0)
+            owner, depth = raster.read_edges()
+            assert many == (owner >= 0).sum() == np.isfinite(depth).sum()
+            owners.append(owner), depths.append(depth)
+            found.append(set(zip(*(column.tolist() for column in raster.contained()))))
+            assert not raster.read_stencil().any()
+        same = (owners[0] == owners[1]) & (owners[0] >= 0)
+        assert same.sum() > (0.99, 0.9, 0.8)[layer] * (owners[0] >= 0).sum() > 0
+        assert np.abs(depths[0][same] - depths[1][same]).max() < 1e-6 * made.depth
+        differing = [k for k in found[0] ^ found[1] if same.ravel()[k[0]]]
+        assert len(found[0]) > 0
+        assert len(differing) <= 0.002 * len(found[0])
+    pair[1].release()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_algorithms(raster: Rasteriser, seed: int) -> None:
+    """Algorithms 1 to 5 say what `contained` says."""
+    made, objects = scene_drawing(seed)
+    raster.load(made)
+    raster.draw_edges()
+    owner, _ = raster.read_edges()
+    pixel, holder, count = raster.contained()
+    assert len(pixel)
+    assert (count > 0).all()
+    held = owner.ravel()[pixel]
+    edges = np.unique(held)
+    last = np.append(pixel[1:] != pixel[:-1], True)
+    number = made.count
+    assert algorithms.detect_interference(raster, number)
+    np.testing.assert_array_equal(np.bincount(pixel, count, owner.size), raster.read_stencil().ravel())
+    np.testing.assert_array_equal(algorithms.identify_one(raster, number), edges)
+    np.testing.assert_array_equal(algorithms.identify_one_by_colour(raster, number), edges)
+    assert raster.maximum_colour() == edges.max()
+    both = np.unique(np.column_stack([held, holder])[last], axis=0)
+    np.testing.assert_array_equal(algorithms.identify_both(raster, number), both)
+    penetrating, penetrated = algorithms.identify_by_queries(raster, number)
+    np.testing.assert_array_equal(penetrating, np.unique(objects[edges]))
+    np.testing.assert_array_equal(penetrated, np.unique(holder))
+    assert raster.work.skipped == []
+
+
+def test_algorithms_agree() -> None:
+    """Edges inside, seen in 3 pixels or more, are the same for both."""
+    made, _ = scene_drawing(11)
+    answers = []
+    for make in BACKENDS.values():
+        raster = make()
+        raster.load(made)
+        raster.draw_edges()
+        owner, _ = raster.read_edges()
+        pixel, holder, _ = raster.contained()
+        rows, many = np.unique(np.column_stack([owner.ravel()[pixel], holder]), axis=0, return_counts=True)
+        answers.append((set(map(tuple, rows.tolist())), set(map(tuple, rows[many >= 3].tolist()))))
+        raster.release()
+    assert answers[0][1] <= answers[1][0]
+    assert answers[1][1] <= answers[0][0]
+
+
+def test_nothing_interferes_early_out(raster: Rasteriser) -> None:
+    made = drawing(box((4, 4, 2), (12, 12, 4)), rows_at(6.0))
+    raster.load(made)
+    assert not algorithms.detect_interference(raster, 2)
+    assert len(algorithms.identify_one_by_colour(raster, 2)) == 0
+    assert raster.maximum_colour() == -1
+    penetrating, penetrated = algorithms.identify_by_queries(raster, 2)
+    assert len(penetrating) == len(penetrated) == 0
+    assert raster.work.skipped == ["read colour", "identify polygons"]
+
+
+def test_empty_and_alone(raster: Rasteriser) -> None:
+    raster.load(drawing())
+    assert raster.draw_edges() == 0
+    assert all(len(column) == 0 for column in raster.contained())
+    assert len(raster.identify_edges(reset=True, query=True)) == 0
+    assert raster.maximum_colour() == -1
+    assert counts(raster, rows_at(3.0)).sum() == 0
+    assert counts(raster, box((4, 4, 2), (12, 12, 4))).sum() == 0
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_empty_and_alone_publicly(backend: str) -> None:
+    mesh = thud.TriangleMesh(*box_mesh())
+    assert len(interference([], backend=backend).pairs) == 0
+    assert len(interference([mesh], backend=backend).pairs) == 0
+    assert len(interference([mesh, mesh], thud.Pose([[0, 0, 0], [2.1, 2.1, 2.1]]), backend=backend).pairs) == 0
+    assert interference([mesh, mesh], thud.Pose([[0, 0, 0], [1.9, 0, 0]]), backend=backend).pairs.tolist() == [[0, 1]]
+
+
+def test_outside_the_view(raster: Rasteriser) -> None:
+    points, faces, _ = box((40, 40, 2), (60, 60, 4))
+    far = points, faces, [[0, 1], [1, 3]]
+    raster.load(drawing(far, (points - [90, 0, 0], faces, far[2]), (points + [0, -200, 0], faces, far[2])))
+    assert raster.draw_edges() == 0
+    assert all(len(column) == 0 for column in raster.contained())
+    # Edges nearer or farther than the view are not seen; faces in front of it count.
+    for depth in (-1.0, 11.0):
+        raster.load(drawing(box((-5, -5, -3), (50, 50, 20)), rows_at(depth)))
+        assert raster.draw_edges() == 0
+        assert (raster.read_edges()[0] == -1).all()
+    assert (counts(raster, box((-5, -5, -3), (50, 50, 20)), rows_at(5.0)) == 1).all()
+    assert (counts(raster, box((-9e4, -1e5, -3), (9e4, 1e5, 6)), rows_at(5.0)) == 1).all()
+    # What reaches out of it is drawn as far as it is inside.
+    want = np.zeros((SIDE, SIDE), int)
+    want[:10, 20:] = 1
+    np.testing.assert_array_equal(counts(raster, box((20, -100, 2), (700, 10, 8)), rows_at(5.0)), want)
+    # An edge that crosses all of it, from far outside.
+    raster.load(drawing(([[-500, 7.3, 2], [900, 7.3, 4]], [], [[0, 1]])))
+    assert raster.draw_edges() == SIDE
+    assert (raster.read_edges()[0][7] == 0).all()
+
+
+def test_rays_through_corners_and_sides(raster: Rasteriser) -> None:
+    """4.5.7: corners, sides and diagonals on the centres of pixels. Degeneracies 2 and 3: each pixel counts once."""
+    for low, high in (((8.5, 8.5, 2), (24.5, 24.5, 6)), ((8.5, 4.5, 2), (12.5, 24.5, 6))):
+        area = int((high[0] - low[0]) * (high[1] - low[1]))
+        inside = counts(raster, box(low, high), rows_at(4.0))
+        assert inside.sum() == area
+        assert inside.max() == 1
+        ys, xs = np.nonzero(inside)
+        assert np.ptp(xs) + 1 == high[0] - low[0]
+        assert np.ptp(ys) + 1 == high[1] - low[1]
+        # In front and behind it all faces cancel, or none is there.
+        assert not counts(raster, box(low, high), rows_at(1.0)).any()
+        assert not counts(raster, box(low, high), rows_at(8.0)).any()
+
+
+def test_rays_through_the_tip(raster: Rasteriser) -> None:
+    """4.5.7, degeneracy 1: silhouette corners on centres; and a corner in the middle that four faces share."""
+    points = [[16.5, 16.5, 1], [24.5, 16.5, 4], [16.5, 24.5, 4], [8.5, 16.5, 4], [16.5, 8.5, 4], [16.5, 16.5, 7]]
+    faces = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [5, 2, 1], [5, 3, 2], [5, 4, 3], [5, 1, 4]]
+    diamond = points, faces, []
+    inside = counts(raster, diamond, rows_at(4.0))
+    y, x = np.mgrid[:SIDE, :SIDE]
+    around = np.abs(x - 16) + np.abs(y - 16)
+    assert (inside[around < 8] == 1).all()
+    assert not inside[around > 8].any()
+    assert not counts(raster, diamond, rows_at(0.5)).any()
+    assert not counts(raster, diamond, rows_at(9.0)).any()
+
+
+def test_edges_along_the_ray(raster: Rasteriser) -> None:
+    """4.5.7, degeneracy 2: such an edge is its ends; the nearer one hides the other until layers are peeled."""
+    along = [[12.3, 12.3, 1.0], [12.3, 12.3, 5.0]], [], [[0, 1]]
+    raster.load(drawing(box((8, 8, 2), (24, 24, 6)), along))
+    assert raster.draw_edges() == 1
+    assert len(raster.contained()[0]) == 0
+    assert raster.draw_edges(behind=True) == 1
+    assert [column.tolist() for column in raster.contained()] == [[12 * SIDE + 12], [0], [1]]
+    assert raster.draw_edges(behind=True) == 0
+
+
+def test_short_edges_are_seen(raster: Rasteriser) -> None:
+    """An edge between centres still covers the pixels of its ends."""
+    raster.load(drawing(([[5.6, 7.6, 3], [5.9, 7.9, 3], [9.9, 3.6, 4], [10.1, 3.7, 4]], [], [[0, 1], [2, 3]])))
+    assert raster.draw_edges() == 3
+    owner, depth = raster.read_edges()
+    assert (owner[7, 5], owner[3, 9], owner[3, 10]) == (0, 1, 1)
+    np.testing.assert_allclose([depth[7, 5], depth[3, 9]], [3, 4], rtol=1e-6)
+
+
+def test_counts_of_any_sign(raster: Rasteriser) -> None:
+    points, faces, _ = box((8, 8, 2), (24, 24, 6))
+    outer, _, _ = box((4, 4, 1), (28, 28, 8))
+    inside_out = points, faces[:, ::-1], []
+    nested = np.concatenate([outer, points]), np.concatenate([faces, faces + 8]), []
+    hollow = np.concatenate([outer, points]), np.concatenate([faces, faces[:, ::-1] + 8]), []
+    square = np.zeros((SIDE, SIDE), int)
+    square[8:24, 8:24] = 1
+    frame = np.zeros((SIDE, SIDE), int)
+    frame[4:28, 4:28] = 1
+    for solid, want in ((inside_out, -square), (nested, frame + square), (hollow, frame - square)):
+        np.testing.assert_array_equal(counts(raster, solid, rows_at(4.0)), want)
+        raster.count_faces(0, 1, front=1, back=-1)
+        np.testing.assert_array_equal(raster.read_stencil(), want)
+        raster.count_faces(0, 1, front=-2, back=3)
+        front = 2 * (want > 0) if solid is nested else want * 0
+        assert (raster.read_stencil() != want + front).any()
+        raster.count_faces(0, 1, front=2, back=-3)
+        np.testing.assert_array_equal(raster.read_stencil(), want)
+
+
+def test_several_objects_hold_a_pixel(raster: Rasteriser) -> None:
+    """The paper reports the last one; `contained` all."""
+    raster.load(drawing(box((4, 4, 2), (28, 28, 6)), rows_at(4.0), box((8, 8, 1), (24, 24, 8)), box((8, 8, 5), (24, 24, 8))))
+    raster.draw_edges()
+    pixel, holder, count = raster.contained()
+    assert np.bincount(holder).tolist() == [24 * 24, 0, 16 * 16]
+    assert (np.diff(pixel * 4 + holder) > 0).all()
+    assert (count == 1).all()
+    assert {tuple(row) for row in algorithms.identify_both(raster, 4).tolist()} == {
+        (y, 2 if 8 <= y < 24 and inner else 0) for y in range(4, 28) for inner in (False, True)
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_thousand_objects_and_large_numbers(seed: int) -> None:
+    """Edges beyond 65,535 keep their numbers; 1,000 objects theirs."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(30, 3))
+    hull = thud.ConvexHull(points / np.linalg.norm(points, axis=1, keepdims=True)).topology
+    mesh = thud.TriangleMesh(hull.vertices, hull.triangles)
+    scene = make_scene([mesh] * 1_000, thud.Pose(rng.uniform(-9, 9, size=(1_000, 3))))
+    assert len(scene.edges) > 65_535
+    view = tight_view(scene.vertices, directions(2)[seed], (256, 256), scene.vertices)
+    made = make_drawing(scene, view, EDGE_OFFSET * view.pixel)
+    pairs, tops = [], []
+    for make in BACKENDS.values():
+        raster = make()
+        raster.load(made)
+        raster.draw_edges()
+        owner, _ = raster.read_edges()
+        pixel, holder, _ = raster.contained()
+        edge = owner.ravel()[pixel]
+        object_of = np.searchsorted(made.edge_starts, edge, side="right") - 1
+        rows, many = np.unique(np.column_stack([object_of, holder]), axis=0, return_counts=True)
+        pairs.append((set(map(tuple, rows.tolist())), set(map(tuple, rows[many >= 3].tolist()))))
+        raster.count_faces(0, made.count, front=1, back=-1)
+        raster.identify_edges(reset=False)
+        tops.append(raster.maximum_colour())
+        assert tops[-1] == edge.max() == raster.read_colour()[0].max() > 65_535
+        assert rows[:, 0].max() > 950
+        assert rows[:, 1].max() > 950
+        raster.release()
+    assert pairs[0][1] <= pairs[1][0]
+    assert pairs[1][1] <= pairs[0][0]
+    assert len(pairs[0][0] ^ pairs[1][0]) < 0.02 * len(pairs[0][0])
+
+
+def test_work_counts() -> None:
+    """Both count alike; OpenGL leaves out ends of edges outside of the view, and draws the faces of `contained` twice."""
+    made = drawing(box((4, 4, 2), (12, 12, 4)), box((2, 2, 1), (22, 12, 7)), rows_at(3.0))
+    seen = []
+    for make in BACKENDS.values():
+        raster = make()
+        raster.load(made)
+        raster.draw_edges()
+        raster.count_faces(0, 3, front=1, back=-1)
+        raster.count_faces(1, 2, front=1, back=-1)
+        first = replace(raster.work)
+        assert raster.work == first
+        raster.contained()
+        seen.append((first, replace(raster.work)))
+        raster.release()
+        assert raster.work == seen[-1][1]
+    (cpu, cpu_all), (gl, gl_all) = seen
+    assert (cpu.passes, cpu.polygons, cpu.edges) == (gl.passes, gl.polygons, gl.edges) == (3, 36, SIDE)
+    faces = 2 * (64 + 200)
+    assert gl_all.fragments - gl.fragments == 2 * faces
+    assert cpu_all.fragments - cpu.fragments == faces
+    # Lines cover 32 pixels, or 31 and the end of the diamond rule; ends are points.
+    assert cpu.fragments - faces - 400 == SIDE * (SIDE + 2)
+    assert abs(gl.fragments - cpu.fragments) <= SIDE
+
+
+def test_findings_need_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = scene_drawing(3)
+    answers = []
+    for room in (backend_gl.ROOM, 4):
+        monkeypatch.setattr(backend_gl, "ROOM", room)
+        raster = GlRasteriser()
+        raster.load(made)
+        raster.draw_edges()
+        answers.append(np.column_stack(raster.contained()))
+        raster.release()
+    assert len(answers[0]) > 4
+    np.testing.assert_array_equal(*answers)
+
+
+def test_used_often_and_by_many_threads() -> None:
+    meshes, poses = random_scene(np.random.default_rng(5), 8)
+
+    def look(resolution: int) -> list[list[int]]:
+        return interference(meshes, poses, resolution=resolution, backend="gl").pairs.tolist()
+
+    want = [look(side) for side in (64, 128)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(look, [64, 128] * 10)) == want * 10
+    # What was taken is given back, at another size and in the end.
+    raster, gone = GlRasteriser(), []
+
+    def textures(names: list[int]) -> list[bool]:
+        gl = raster._stage.gl
+        return backend_gl._thread.run(lambda: [bool(gl.glIsTexture(name)) for name in names])
+
+    for side in (SIDE, 2 * SIDE, SIDE):
+        raster.load(drawing(rows_at(2.0, side), side=side))
+        assert not any(textures(gone))
+        gone += [raster._canvas.edge, *raster._canvas.depths]
+        assert all(textures(gone[-3:]))
+        assert raster.draw_edges() == side * side
+    raster.release()
+    assert not any(textures(gone))
+    with pytest.raises(thud.errors.InvalidInputError, match="load"):
+        raster.draw_edges()
+
+
+CALL = "from thud.imagespace.backend_gl import GlRasteriser\nGlRasteriser()\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "environment", "said"),
+    [
+        ("import sys; sys.modules['moderngl'] = None\n", {}, 'pip install "thud[gpu]"'),
+        ("import sys; sys.modules['OpenGL'] = None\n", {}, 'PyOpenGL: pip install "thud[gpu]"'),
+        ("", {"__EGL_VENDOR_LIBRARY_DIRS": "/nowhere"}, "apt install libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri"),
+    ],
+)
+def test_what_is_missing_is_named(before: str, environment: dict[str, str], said: str) -> None:
+    run = subprocess.run([sys.executable, "-c", before + CALL], env=os.environ | environment, capture_output=True, text=True)
+    assert run.returncode != 0
+    assert "MissingExtraError" in run.stderr
+    assert said in run.stderr
