@@ -7,7 +7,7 @@ import pytest
 
 import thud
 from tests.world.model import random_pose, some_shapes
-from thud.errors import InvalidInputError, StaleHandleError, UnsupportedQueryError
+from thud.errors import InvalidInputError, StaleHandleError
 from thud.world.bodies import Bodies
 
 SHAPES = some_shapes()
@@ -152,7 +152,7 @@ def test_a_mesh_inside_another_meets_it_by_every_mid_phase() -> None:
         [[0, 1, 3], [0, 3, 2], [4, 7, 5], [4, 6, 7], [0, 5, 1], [0, 4, 5],
          [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
     )  # fmt: skip
-    for midphase in ("auto", "hull", "spm", "none"):
+    for midphase in ("auto", "hull", "spm", "image", "none"):
         world = thud.World(midphase=midphase)
         a = world.add(thud.TriangleMesh(corners, faces))
         b = world.add(thud.TriangleMesh(corners * 0.2, faces), thud.Pose((0.3, 0.2, 0.1)))
@@ -160,7 +160,7 @@ def test_a_mesh_inside_another_meets_it_by_every_mid_phase() -> None:
         assert world.intersecting().tolist() == [[a, b]]
         world.set_poses(c, thud.Pose((2.2, 0, 0), (0.92387953, 0, 0, 0.38268343)))
         assert world.intersecting().tolist() == [[a, b], [a, c]]
-        if midphase in ("hull", "spm"):
+        if midphase in ("hull", "spm", "image"):
             assert world.stats.mid_tested > 0
 
 
@@ -216,8 +216,8 @@ def test_errors_name_the_argument_and_the_remedy() -> None:
         thud.World("magic")
     with pytest.raises(InvalidInputError, match="midphase"):
         thud.World(midphase="magic")
-    with pytest.raises(UnsupportedQueryError, match="image"):
-        thud.World(midphase="image")
+    with pytest.raises(InvalidInputError, match="image"):
+        thud.World(image=thud.imagespace.ImageOptions())
     with pytest.raises(InvalidInputError, match="dt"):
         world.impacts(0.0)
     with pytest.raises(InvalidInputError, match="twice"):

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ MOST_PIXELS = 8_192
 #: Largest side of a close view, pixels; a region that needs more is cut into several.
 CLOSE_PIXELS = 1_024
 
+BACKENDS = ("cpu", "gl")
+
 
 def interference(
     meshes: Sequence[TriangleMesh],
@@ -48,6 +51,7 @@ def interference(
     exact: bool = False,
     backend: str = "cpu",
     threads: int | None = None,
+    pairs: Any = None,
 ) -> Interference:
     """All pairs of closed meshes that overlap, containment included; found in images, without trees or preprocessing.
 
@@ -62,16 +66,17 @@ def interference(
     exact : ask the exact mesh test about the pairs that were found, and drop those that do not touch
     backend : "cpu" (Numba) or "gl" (OpenGL)
     threads : at most so many; None: all cores
+    pairs : (M, 2) only these pairs of objects are asked about and reported; None: all
     """
-    shape = _resolution(resolution)
-    views = _whole(views, "views", 1, MOST_VIEWS)
-    most = ALL_LAYERS if layers is None else _whole(layers, "layers", 1, ALL_LAYERS)
-    fine = None if precision is None else as_positive(precision, "precision")
+    shape, views, most, fine = checked_options(resolution, views, layers, precision, backend)
     scene = make_scene(meshes, poses)
     raster = make_rasteriser(backend, threads)
     try:
         finder = _Finder(scene, raster)
         candidates = box_pairs(scene.boxes)
+        asked = None if pairs is None else _pair_keys(pairs, scene.count)
+        if asked is not None:
+            candidates = candidates[np.isin(candidates[:, 0] * scene.count + candidates[:, 1], asked)]
         if len(candidates):
             objects = np.unique(candidates)
             regions = overlap_boxes(scene.boxes, candidates)
@@ -84,6 +89,8 @@ def interference(
         result = finder.result()
     finally:
         raster.release()
+    if asked is not None:
+        result = _only(result, np.isin(result.pairs[:, 0] * scene.count + result.pairs[:, 1], asked))
     return _exactly(result, list(meshes), as_poses(poses, "poses"), threads) if exact else result
 
 
@@ -204,20 +211,50 @@ def overlap_boxes(boxes: Floats, pairs: Ints) -> Floats:
 
 def _exactly(result: Interference, meshes: list[TriangleMesh], rows: Floats, threads: int | None) -> Interference:
     """Only the pairs that the exact mesh test confirms."""
-    from dataclasses import replace
-
     from thud.narrowphase.mesh_dispatch import intersects
 
     rows = np.repeat(rows, len(meshes), axis=0) if len(rows) == 1 else rows
     kept = np.zeros(len(result.pairs), bool)
     for k, (a, b) in enumerate(result.pairs):
         kept[k] = intersects(meshes[a], meshes[b], rows[a : a + 1], rows[b : b + 1], 1, threads)[0]
+    return _only(result, kept)
+
+
+def _only(result: Interference, kept: npt.NDArray[np.bool_]) -> Interference:
+    """Some of the pairs, and their points."""
     points = kept[result.point_pair]
     renumber = np.cumsum(kept) - 1
     return replace(
         result, pairs=result.pairs[kept], pixels=result.pixels[kept], points=result.points[points],
         point_pair=renumber[result.point_pair[points]], edge_object=result.edge_object[points], edge=result.edge[points],
     )  # fmt: skip
+
+
+def _pair_keys(pairs: Any, count: int) -> Ints:
+    """The pairs as numbers, the lower object first."""
+    rows = np.asarray(pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InvalidInputError(f"pairs: expected (M, 2) whole numbers, got {rows.dtype} of shape {rows.shape}")
+    wrong = ((rows < 0) | (rows >= count)).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(f"pairs: row {row} is {rows[row].tolist()}; expected numbers from 0 to {count - 1}")
+    rows = rows.astype(np.int64)
+    return rows.min(axis=1) * count + rows.max(axis=1)
+
+
+def checked_options(
+    resolution: int | tuple[int, int], views: int, layers: int | None, precision: float | None, backend: str
+) -> tuple[tuple[int, int], int, int, float | None]:
+    """(width, height), views, layers and precision, looked at; a named error if one is wrong."""
+    if backend not in BACKENDS:
+        raise InvalidInputError(f"backend: expected {' or '.join(map(repr, BACKENDS))}, got {backend!r}")
+    return (
+        _resolution(resolution),
+        _whole(views, "views", 1, MOST_VIEWS),
+        ALL_LAYERS if layers is None else _whole(layers, "layers", 1, ALL_LAYERS),
+        None if precision is None else as_positive(precision, "precision"),
+    )
 
 
 def _resolution(value: int | tuple[int, int]) -> tuple[int, int]:

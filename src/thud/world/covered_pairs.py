@@ -16,6 +16,7 @@ from thud.results import Contacts, Distances, Impacts
 from thud.shapes.compound import Compound
 from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.shape import Shape
+from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.surface import DisplacedSurface
 
 Floats = npt.NDArray[np.float64]
@@ -37,9 +38,9 @@ def has_surface_inside(shape: Shape) -> bool:
     return any(isinstance(part, DisplacedSurface) or has_surface_inside(part) for part in shape.shapes)
 
 
-def cover_of(shape: Shape) -> Shape:
-    """A convex shape that holds the shape; of a surface its box, ground included."""
-    if not isinstance(shape, DisplacedSurface):
+def cover_of(shape: Shape, boxes: bool = False) -> Shape:
+    """A convex shape that holds the shape; of a surface its box, ground included. boxes: of a mesh, too."""
+    if not isinstance(shape, DisplacedSurface) and not (boxes and isinstance(shape, TriangleMesh)):
         return cover(shape)
     box = shape.bounds()
     lower, upper = box.lower[0], box.upper[0]

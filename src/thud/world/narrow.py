@@ -15,6 +15,7 @@ import numpy.typing as npt
 from thud._threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
 from thud.continuous import convex_dispatch as convex_casts
+from thud.imagespace.options import ImageOptions
 from thud.narrowphase import dispatch, mesh_dispatch
 from thud.narrowphase.mesh_volumes import surviving_levels
 from thud.pose import Pose
@@ -23,7 +24,7 @@ from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.world import covered_pairs
+from thud.world import covered_pairs, image_pairs
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
 from thud.world.shape_set import ShapeSet
@@ -48,6 +49,8 @@ class Scene:
     """(N, 12)"""
     threads: int | None
     stats: WorldStats
+    image: ImageOptions | None = None
+    """How the mid phase "image" looks at meshes."""
 
     def root_planes(self, mesh: TriangleMesh) -> SupportPlanes:
         """The mesh's support-plane mapping; if it has none, one of its root."""
@@ -111,6 +114,19 @@ def planes_part(scene: Scene, pairs: Ints) -> Bools:
     return apart
 
 
+def seen(scene: Scene, pairs: Ints) -> Bools:
+    """(M,) which pairs go on after the mid phase "image": of two closed meshes those seen to overlap, and all others."""
+    kinds, rows = np.unique(scene.shape[pairs], return_inverse=True)
+    drawable = np.array([image_pairs.is_drawable(scene.shapes.shape(int(k))) for k in kinds], np.bool_)
+    rows = rows.reshape(-1, 2)
+    go_on = ~(drawable[rows[:, 0]] & drawable[rows[:, 1]])
+    ask = np.flatnonzero(~go_on)
+    if len(ask):
+        shapes = {int(k): scene.shapes.shape(int(scene.shape[k])) for k in np.unique(pairs[ask])}
+        go_on[ask] = image_pairs.seen_pairs(shapes, scene.poses, pairs[ask], scene.image or ImageOptions(), scene.threads)
+    return go_on
+
+
 def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
     """(M,) whether each pair meets; what is undecided counts as meeting."""
     covered = scene.with_cover(pairs)
@@ -127,6 +143,10 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
     else:
         with stats.phase("mid" if covered.any() else "narrow"):
             hit = covers_meet(scene, pairs, axes)
+        if midphase == "image":
+            with stats.phase("mid"):
+                ask = np.flatnonzero(covered & hit)
+                hit[ask] = seen(scene, pairs[ask])
         stats.mid_tested += int(covered.sum())
         stats.mid_rejected += int((covered & ~hit).sum())
     ask = np.flatnonzero(covered & hit)

@@ -15,6 +15,7 @@ from thud.bvh.morton_tree import boxes_in_tree
 from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, finite_array
+from thud.imagespace.options import ImageOptions
 from thud.narrowphase import dispatch
 from thud.pose import PoseLike, quaternion_from_rotation
 from thud.queries import unit
@@ -47,7 +48,9 @@ class World:
     ----------
     broadphase : "auto", "brute", "sap", "grid", "tree", "octree" or "bsp": the same pairs at different speeds
     midphase : for pairs with meshes: "hull" (their convex hulls by GJK), "spm" (two meshes: Theorem 3.2 of [Vogiannou] at the
-        roots of their trees), or "none"; "auto" takes "hull"
+        roots of their trees), "image" (closed meshes that change shape: only those seen to overlap in images go on, so that
+        an overlap smaller than a pixel may be missed; others as "hull", but with boxes), or "none"; "auto" takes "hull"
+    image : for "image": resolution, views, layers, precision, backend
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to go on with
     caches : keep axes and candidates from frame to frame; the answers are the same without
     threads : how many to use; default all cores
@@ -62,19 +65,21 @@ class World:
         broadphase: str = "auto",
         midphase: str = "auto",
         *,
+        image: ImageOptions | None = None,
         filter: Filter | None = None,  # noqa: A002
         caches: bool = True,
         threads: int | None = None,
     ) -> None:
         if midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
-        if midphase == "image":
-            raise UnsupportedQueryError("midphase 'image' is not there yet; expected 'auto', 'hull', 'spm' or 'none'")
+        if image is not None and (midphase != "image" or not isinstance(image, ImageOptions)):
+            raise InvalidInputError("image: expected thud.imagespace.ImageOptions, together with midphase='image'")
+        self.image = ImageOptions() if midphase == "image" and image is None else image
         self.broadphase, self.midphase, self.threads = broadphase, midphase, threads
         self.filter = filter
         self.caches = caches
         self.stats = WorldStats()
-        self._bodies, self._shapes = Bodies(), ShapeSet()
+        self._bodies, self._shapes = Bodies(), ShapeSet(boxes=midphase == "image")
         self._phase, self._near_phase, self._swept_phase = (broad_phase(broadphase) for _ in range(3))
         self._axes = PairAxes() if caches else None
         self._mesh_caches = MeshCaches() if caches else None
@@ -342,8 +347,9 @@ class World:
         assert packed is not None
         used = self._bodies.used
         return narrow.Scene(
-            self._shapes, packed, shape_rows, self._bodies.shape[:used], self._bodies.poses[:used], self.threads, self.stats
-        )
+            self._shapes, packed, shape_rows, self._bodies.shape[:used], self._bodies.poses[:used], self.threads, self.stats,
+            self.image,
+        )  # fmt: skip
 
     def _broad_pairs(self) -> Ints:
         boxes = self._boxes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from thud.broadphase.boxes import LAYER, STATIC
 from thud.constants import SAVED_BODIES
 from thud.errors import InvalidInputError
+from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
 from thud.terrain.surface import DisplacedSurface
 from thud.world.shape_state import check_rigid, flatten, unflatten
@@ -63,7 +65,8 @@ def state_of(world: World) -> dict[str, Any]:
             "midphase": world.midphase,
             "caches": bool(world.caches),
             "threads": world.threads,
-        },
+        }
+        | ({} if world.image is None else {"image": asdict(world.image)}),
         "names": [[row, name] for row, name in sorted(bodies.names.items())],
         "free_rows": np.array(bodies.free, np.int64),
         "free_shapes": np.array(shapes.free_indices(), np.int64),
@@ -153,6 +156,11 @@ def _checked_options(options: Any) -> dict[str, Any]:
         "caches": (bool,),
         "threads": (int, type(None)),
     }
+    if isinstance(options, dict) and "image" in options:
+        # Only where the mid phase is "image".
+        options = dict(options)
+        image = _checked_image(options.pop("image"))
+        return _checked_options(options) | {"image": image}
     if not isinstance(options, dict) or set(options) != set(types):
         raise InvalidInputError(f"options: expected {', '.join(types)}")
     for name, allowed in types.items():
@@ -161,6 +169,14 @@ def _checked_options(options: Any) -> dict[str, Any]:
     if options["threads"] is not None and options["threads"] < 1:
         raise InvalidInputError(f"threads: expected at least 1, got {options['threads']}")
     return options
+
+
+def _checked_image(given: Any) -> ImageOptions:
+    """The values themselves are looked at when they are put together."""
+    names = {field.name for field in fields(ImageOptions)}
+    if not isinstance(given, dict) or set(given) != names:
+        raise InvalidInputError(f"image: expected {', '.join(sorted(names))}")
+    return ImageOptions(**given)
 
 
 def _checked_names(names: Any, alive: npt.NDArray[np.bool_]) -> dict[int, str]:
