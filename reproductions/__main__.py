@@ -15,7 +15,9 @@ RESULTS = Path(__file__).parent / "results"
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse, run, and return how many of the paper's statements did not hold."""
-    names = sorted(m.name for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg and m.name != "results")
+    names = sorted(
+        m.name.replace("_", "-") for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg and m.name != "results"
+    )
     parser = argparse.ArgumentParser(prog="python -m reproductions", description=reproductions.__doc__)
     parser.add_argument("name", choices=names)
     parser.add_argument(
@@ -30,7 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the plots and tables")
     chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    return int(importlib.import_module(f"reproductions.{chosen.name}").run(chosen.size, chosen.model, chosen.out))
+    return int(
+        importlib.import_module(f"reproductions.{chosen.name.replace('-', '_')}").run(chosen.size, chosen.model, chosen.out)
+    )
 
 
 if __name__ == "__main__":
