@@ -41,6 +41,30 @@ def bounced(v, n, restitution, friction):
     return (keep * along[0] + away * n[0], keep * along[1] + away * n[1], keep * along[2] + away * n[2]), away
 
 
+@exact_device
+def towards(n, w):
+    """The normal on the side that a particle with velocity w comes from."""
+    return (-n[0], -n[1], -n[2]) if dot3(n, w) > 0.0 else n
+
+
+@exact_device
+def velocity_at(v, a, t):
+    """g'(t)."""
+    return v[0] + t * a[0], v[1] + t * a[1], v[2] + t * a[2]
+
+
+@exact_device
+def next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit):
+    """Row `kept` becomes the flight that follows row k's: from p with velocity `out`, where it arrived with w."""
+    row[kept, 0], row[kept, 1], row[kept, 2] = row[k, 0], row[k, 1], row[k, 2] + 1
+    clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], clock[k, AGE] + time[k], clock[k, LIFE]
+    for axis in range(3):
+        paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], paths[k, 6 + axis]
+        # At a corner, where it hits again at once, the particle has arrived with the velocity before.
+        came[kept, axis] = w[axis] if time[k] > 0.0 else came[k, axis]
+    last[kept, 0], last[kept, 1] = hit[k, 0], hit[k, 1]
+
+
 @exact_kernel(
     "i8, f8, f8, i8, f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1], "
     "u1[::1], i8[:,::1], f8[:,::1]"
@@ -63,11 +87,8 @@ def respond(
             continue
         x, v = (paths[k, 0], paths[k, 1], paths[k, 2]), (paths[k, 3], paths[k, 4], paths[k, 5])
         a, t = (paths[k, 6], paths[k, 7], paths[k, 8]), time[k]
-        p = path_at(x, v, a, t)
-        w = (v[0] + t * a[0], v[1] + t * a[1], v[2] + t * a[2])
-        n = (normal[k, 0], normal[k, 1], normal[k, 2])
-        if dot3(n, w) > 0.0:
-            n = (-n[0], -n[1], -n[2])
+        p, w = path_at(x, v, a, t), velocity_at(v, a, t)
+        n = towards((normal[k, 0], normal[k, 1], normal[k, 2]), w)
         if at >= t0:
             event_ints[events, 0], event_ints[events, 1] = row[k, 0], row[k, 1]
             event_ints[events, 2], event_ints[events, 3], event_ints[events, 4] = hit[k, 0], hit[k, 1], row[k, 2]
@@ -85,13 +106,7 @@ def respond(
         out, away = bounced(w, n, materials[collider, 0], materials[collider, 1])
         if away < RESTING_SPEED:
             continue
-        row[kept, 0], row[kept, 1], row[kept, 2] = row[k, 0], row[k, 1], row[k, 2] + 1
-        clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], age, clock[k, LIFE]
-        for axis in range(3):
-            paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], a[axis]
-            # At a corner, where it hits again at once, the particle has arrived with the velocity before.
-            came[kept, axis] = w[axis] if t > 0.0 else came[k, axis]
-        last[kept, 0], last[kept, 1] = collider, hit[k, 1]
+        next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit)
         kept += 1
     return events, kept
 
@@ -110,34 +125,22 @@ def settle(
         x, v = (paths[k, 0], paths[k, 1], paths[k, 2]), (paths[k, 3], paths[k, 4], paths[k, 5])
         a, particle = (paths[k, 6], paths[k, 7], paths[k, 8]), row[k, 0]
         age = clock[k, AGE] + time[k]
-        state = FLYING
-        p, w = x, v
+        state, impacts = FLYING, row[k, 2]
         if hit[k, 0] < 0 or not (age < clock[k, LIFE] and clock[k, BIRTH] + age <= t):
             span = max(0.0, t - clock[k, BIRTH] - clock[k, AGE])
-            p = path_at(x, v, a, span)
-            w = (v[0] + span * a[0], v[1] + span * a[1], v[2] + span * a[2])
+            p, w = path_at(x, v, a, span), velocity_at(v, a, span)
         else:
-            span = time[k]
-            p = path_at(x, v, a, span)
-            w = (v[0] + span * a[0], v[1] + span * a[1], v[2] + span * a[2])
-            n = (normal[k, 0], normal[k, 1], normal[k, 2])
-            if dot3(n, w) > 0.0:
-                n = (-n[0], -n[1], -n[2])
+            p, w = path_at(x, v, a, time[k]), velocity_at(v, a, time[k])
+            n = towards((normal[k, 0], normal[k, 1], normal[k, 2]), w)
             collider = hit[k, 0]
             out, away = bounced(w, n, materials[collider, 0], materials[collider, 1])
-            row[k, 2] += 1
-            if row[k, 2] <= bounces and away >= RESTING_SPEED:
-                row[kept, 0], row[kept, 1], row[kept, 2] = row[k, 0], row[k, 1], row[k, 2]
-                clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], age, clock[k, LIFE]
-                for axis in range(3):
-                    paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], a[axis]
-                    came[kept, axis] = w[axis] if span > 0.0 else came[k, axis]
-                last[kept, 0], last[kept, 1] = collider, hit[k, 1]
+            if impacts < bounces and away >= RESTING_SPEED:
+                next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit)
                 kept += 1
                 continue
-            state = REMOVED if bounces < 0 else RESTING
+            state, impacts = (REMOVED if bounces < 0 else RESTING), impacts + 1
             w = (0.0, 0.0, 0.0)
         for axis in range(3):
             position_out[particle, axis], velocity_out[particle, axis] = p[axis], w[axis]
-        state_out[particle, 0], state_out[particle, 1], state_out[particle, 2] = state, row[k, 1], row[k, 2]
+        state_out[particle, 0], state_out[particle, 1], state_out[particle, 2] = state, row[k, 1], impacts
     return np.int64(kept)
