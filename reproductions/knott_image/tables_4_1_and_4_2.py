@@ -65,6 +65,9 @@ def run(size: str, backends: list[str], report: Report) -> None:
                     # At random, most of them interfere; the others are left out.
                     found = [f for f in found if len(f.answer[0])]
                 both.append(found)
+            # 4.5.8: in a coarse image an edge may seem to be inside its own object, and then nothing ends early.
+            selves = [f for f in both[1] if len(f.answer[0])]
+            both[1] = [f for f in both[1] if not len(f.answer[0])]
             hit, miss = both
             times = [1e3 * float(np.median([f.total for f in found[1:] or found])) for found in both]
             saved.append(1.0 - times[1] / times[0])
@@ -76,9 +79,12 @@ def run(size: str, backends: list[str], report: Report) -> None:
             report.compare(
                 "When nothing interferes, rendering ends after the first passes.",
                 f"{polygons} polygons: {faces[1]} polygons processed instead of {faces[0]}, {drawn[1]:.0f} fragments instead "
-                f"of {drawn[0]:.0f}; skipped: {miss[0].work.skipped}.",
+                f"of {drawn[0]:.0f}; skipped: {miss[0].work.skipped}. In {len(selves)} of {trials + 1} scenes an edge seems "
+                "to be inside its own object (4.5.8).",
                 bool(hit)
-                and all(f.work.skipped == ["identify polygons"] and not len(f.answer[1]) for f in miss)
+                and len(selves) <= 0.2 * trials
+                and all(set(f.answer[0]) == set(f.answer[1]) for f in selves)
+                and all(f.work.skipped == ["identify polygons"] for f in miss)
                 and all(not f.work.skipped for f in hit)
                 and faces[0] == [3 * faces[1][0]]
                 and drawn[1] < drawn[0],
