@@ -31,10 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the plots and tables")
     chosen = parser.parse_args(arguments)
+    package = chosen.name.replace("-", "_")
     chosen.out.mkdir(parents=True, exist_ok=True)
-    return int(
-        importlib.import_module(f"reproductions.{chosen.name.replace('-', '_')}").run(chosen.size, chosen.model, chosen.out)
-    )
+    return int(importlib.import_module(f"reproductions.{package}").run(chosen.size, chosen.model, chosen.out))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from tests.oracles.patches import BITS, exact_patch_time, first_patch_crossing, 
 from tests.oracles.paths import DIGITS, first_sign_change, new_rows
 from thud._threads import run_rows
 from thud.errors import InvalidInputError
+from thud.particles import ParticleSystem
 from thud.particles.surface import Surface
 from thud.particles.surface_path import patch_place_rows, surface_path_rows
 from thud.terrain import DisplacedSurface, from_heights
@@ -434,3 +435,19 @@ def test_errors_and_box() -> None:
     box = Surface(surface, thud.Pose([1.0, 2.0, 3.0])).box()
     assert (corners + [1.0, 2.0, 3.0] >= box[:3]).all()
     assert (corners + [1.0, 2.0, 3.0] <= box[3:]).all()
+
+
+def test_a_fresh_surface_is_made_ready_before_threads_share_it():
+    # Its arrays are made by all threads. Made within a chunk of particles, under the lock of a cached property, they waited for a
+    # thread that waited for the lock.
+    import threading
+
+    made = thud.terrain.from_heights(np.zeros((9, 9)), 1.0).surface
+    system = ParticleSystem(np.tile([4.0, 4.0, 2.0], (5000, 1)), [0.0, 0.0, -1.0], position_spread=1.0)
+    found = []
+    for ask in (lambda: system.impacts([Surface(made)], 0.0, 5.0), lambda: system.states(5.0, [Surface(made)])):
+        worker = threading.Thread(target=lambda ask=ask: found.append(ask()), daemon=True)
+        worker.start()
+        worker.join(120.0)
+        assert not worker.is_alive()
+    assert len(found[0]) == 5000

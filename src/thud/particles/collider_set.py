@@ -59,6 +59,13 @@ class ColliderSet:
         others = [(k, c) for k, c in enumerate(self.colliders) if not isinstance(c, HasElements)]
         return tuple(sorted(others, key=lambda pair: not isinstance(pair[1], Mesh)))
 
+    def make_ready(self) -> None:
+        """Make all arrays, before threads share them: the making of some is spread over the same threads, which must not wait
+        for each other there."""
+        _ = self.materials, self.elements
+        for _place, collider in self.others:
+            _ = collider.arrays
+
     def earliest(self, rows: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any) -> None:
         """Improve the earliest crossing of each of the first rows (see `flights.py`)."""
         from thud.particles.elements import element_rows

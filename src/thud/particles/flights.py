@@ -84,6 +84,7 @@ def _in_chunks(
 
 def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
     """All events in [t0, t1), in time order."""
+    colliders.make_ready()
     first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
     run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
     found: list[tuple[int, int, Ints, Floats]] = []
@@ -113,6 +114,7 @@ def states_at(
     system: ParticleSystem, colliders: ColliderSet, t: float, threads: int | None
 ) -> tuple[Floats, Floats, Ints, Floats]:
     """Position, velocity, (state, generation, bounces) and age of all particles at t."""
+    colliders.make_ready()
     n = system.count
     first, count, age = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     position, velocity, state = np.empty((n, 3)), np.zeros((n, 3)), np.zeros((n, 3), np.int64)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud.particles.blobs import Blobs
 from thud.particles.collider_set import as_set
 from thud.particles.map_encoding import scene_box
 from thud.particles.parameters import DEFAULT_EXTENT, charts_of
@@ -23,7 +24,7 @@ def some(impacts: ParticleImpacts, rows: Any) -> ParticleImpacts:
 def splat_textures(
     impacts: ParticleImpacts, colliders: Any, *, radius: float, finest: int = 1024, extent: float = DEFAULT_EXTENT
 ) -> list[npt.NDArray[np.float32]]:
-    """Coverage from 0 to 1 of each collider, (q, q) each: `particles.splat` with texels of a third of the radius.
+    """Coverage from 0 to 1 of each collider, (q, q) each: `particles.splat` with texels of a quarter of the radius.
 
     Parameters
     ----------
@@ -42,7 +43,9 @@ def splat_textures(
             continue
         box = scene_box(as_set([collider]), extent)
         tiles = getattr(charts_of(collider, extent), "side", 1)
-        texels = int(np.clip(4.0 * tiles * np.max(box[3:] - box[:3]) / radius, 64, finest))
+        # Blobs have no way back from coordinates: of a splat only one texel is painted, which is as large as the splat then.
+        fine = 0.6 if isinstance(collider, Blobs) else 4.0
+        texels = int(np.clip(fine * tiles * np.max(box[3:] - box[:3]) / radius, 8, finest))
         alone = replace(some(impacts, here), collider=np.zeros(len(here), np.int64))
         textures.append(splat(alone, [collider], resolution=texels, radius=radius, fastest=fastest, extent=extent)[0])
     return textures
