@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def shower(many: int, bounces: int) -> ParticleSystem:
     """Particles that are let go over the slope."""
     return ParticleSystem(
         np.broadcast_to([-1.4, 0.0, 2.6], (many, 3)), [0.2, 0.0, 0.0], DOWN, lifetime=LIFE, response="bounce", bounces=bounces,
-        birth=BIRTHS * np.random.default_rng(2).random(many), seed=2, generations=1, position_spread=[0.45, 0.6, 0.2], velocity_spread=[0.5, 0.35, 0.3],
+        birth=BIRTHS * np.random.default_rng(2).random(many), seed=2, generations=1,
+        position_spread=[0.45, 0.6, 0.2], velocity_spread=[0.5, 0.35, 0.3],
     )  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def run(size: str, report: Report) -> None:
     worst = 0.0
     for particle in range(many):
         rows = per_particle(impacts, particle)
-        for row, following in zip(rows[:-1], rows[1:]):
+        for row, following in itertools.pairwise(rows):
             c = kinds[impacts.collider[row]]
             landed = flight(
                 impacts.point[row], after(impacts, row, c.restitution, c.friction), DOWN,

@@ -57,8 +57,8 @@ def run(size: str, report: Report) -> None:
     spacing = found.spacing(1)
     report.compare(
         "The spatial resolution of a rectangle of M by N is M/p by N/q.",
-        f"{m:g} m by {n:g} m on {p} by {q} pixels: {spacing[0]:g} m by {spacing[1]:g} m; impacts lie at most {off[0]:.4f} m and "
-        f"{off[1]:.4f} m from the middle of their pixel.",
+        f"{m:g} m by {n:g} m on {p} by {q} pixels: {spacing[0]:g} m by {spacing[1]:g} m; impacts lie at most {off[0]:.4f} m "
+        f"and {off[1]:.4f} m from the middle of their pixel.",
         abs(spacing[0] - m / p) < 1e-15
         and abs(spacing[1] - n / q) < 1e-15
         and off[0] <= m / p / 2 + 1e-12
@@ -94,7 +94,8 @@ def run(size: str, report: Report) -> None:
     expected = impacts.point[[last[int(k)] for k in alone.particle]]
     report.compare(
         "3.5.2: a pixel a particle overcomes many difficulties of spatial resolution.",
-        f"{len(alone)} particles with an impact, of {system.count}; places differ by {np.abs(alone.point - expected).max():.1e} m.",
+        f"{len(alone)} particles with an impact, of {system.count}; places differ by "
+        f"{np.abs(alone.point - expected).max():.1e} m.",
         len(alone) == len(last) and float(np.abs(alone.point - expected).max()) < 1e-6,
     )
 

@@ -31,11 +31,11 @@ def run(size: str, report: Report) -> None:
     )  # fmt: skip
     impacts = system.impacts(ready, 0.0, SECONDS)
     textures = splat_textures(impacts, ready, radius=0.035, extent=4.0)
-    covered = texture_at(impacts, ready, {k: texture for k, texture in enumerate(textures)}, extent=4.0)[:, 0]
+    covered = texture_at(impacts, ready, dict(enumerate(textures)), extent=4.0)[:, 0]
     report.compare(
         '"Splat" textures are rendered at the impact points on colliders.',
-        f"{len(impacts)} impacts, {int((impacts.collider == 1).sum())} on the top of the table: the texture is painted at every "
-        f"one of them (least coverage {covered.min():.2f}).",
+        f"{len(impacts)} impacts, {int((impacts.collider == 1).sum())} on the top of the table: the texture is painted at "
+        f"every one of them (least coverage {covered.min():.2f}).",
         bool((covered > 0.5).all()),
     )
     found = impact_map(system, ready, 0.0, SECONDS, resolution=(64, 27))

@@ -34,8 +34,8 @@ def run(size: str, report: Report) -> None:
         bent = np.abs(states.position - again.position - 1e-3 * states.velocity)[flying].max()
         report.compare(
             "The hail is simulated as particles with first-order dynamics, dispensed with when they impact.",
-            f"{name}: {hail.count} hailstones, {len(impacts)} impacts in {seconds:g} s, none of them a bounce; paths are straight "
-            f"to {bent:.1e} m.",
+            f"{name}: {hail.count} hailstones, {len(impacts)} impacts in {seconds:g} s, none of them a bounce; paths are "
+            f"straight to {bent:.1e} m.",
             bool((impacts.bounce == 0).all()) and bent < 1e-12,
         )
         sound = np.concatenate(list(sound_blocks(hail, ready, 0.0, seconds)))

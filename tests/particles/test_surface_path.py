@@ -438,8 +438,8 @@ def test_errors_and_box() -> None:
 
 
 def test_a_fresh_surface_is_made_ready_before_threads_share_it():
-    # Its arrays are made by all threads. Made within a chunk of particles, under the lock of a cached property, they waited for a
-    # thread that waited for the lock.
+    # Its arrays are made by all threads. Made within a chunk of particles, under the lock of a cached property, they waited for
+    # a thread that waited for the lock.
     import threading
 
     made = thud.terrain.from_heights(np.zeros((9, 9)), 1.0).surface
