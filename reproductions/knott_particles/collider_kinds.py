@@ -198,4 +198,5 @@ def _draw(kind: Kind, size: str, report: Report, system: ParticleSystem, ready: 
         ],
         columns=3,
         widths=(1.0, 0.72, 0.72),
+        scale=0.75,
     )

@@ -96,14 +96,26 @@ def _coordinates(axes: Any) -> None:
     axes.set_ylabel("v", fontsize=8, labelpad=-6)
 
 
-def panels(report: Any, name: str, cells: Sequence[Panel], *, columns: int = 2, widths: Sequence[float] | None = None) -> None:
-    """Write a figure of panels: titles and what draws them."""
+def panels(
+    report: Any,
+    name: str,
+    cells: Sequence[Panel],
+    *,
+    columns: int = 2,
+    widths: Sequence[float] | None = None,
+    scale: float = 1.0,
+) -> None:
+    """Write a figure of panels: titles and what draws them. scale: of its size."""
 
     def draw(plt: Any) -> Any:
         rows = -(-len(cells) // columns)
         ratios = list(widths) if widths is not None else [1.0] * columns
         figure, grid = plt.subplots(
-            rows, columns, figsize=(5.6 * sum(ratios), 4.5 * rows), squeeze=False, gridspec_kw={"width_ratios": ratios}
+            rows,
+            columns,
+            figsize=(5.6 * scale * sum(ratios), 4.5 * scale * rows),
+            squeeze=False,
+            gridspec_kw={"width_ratios": ratios},
         )
         for axes in grid.flat:
             axes.set_axis_off()
