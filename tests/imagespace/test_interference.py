@@ -72,3 +72,13 @@ def test_named_errors() -> None:
         interference([mesh, mesh], views=0)
     with pytest.raises(thud.errors.InvalidInputError, match="backend"):
         interference([mesh, mesh], backend="vulkan")
+
+
+def test_meshes_in_the_same_place() -> None:
+    """Edges drawn outside of both see nothing; a closer look draws them inside, too."""
+    mesh = box_mesh()
+    turned = random_poses(np.random.default_rng(1), 1, 0.0)
+    rows = np.repeat(turned.rows, 3, axis=0)
+    got = interference([mesh] * 3, thud.Pose.from_rows(rows), precision=0.1, resolution=128)
+    assert got.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert len(got.self_intersecting) == 0

@@ -113,9 +113,10 @@ class _Finder:
         view = tight_view(region, direction, shape, scene.vertices)
         self.draw(scene, objects, view, layers)
 
-    def draw(self, scene: Scene, objects: Ints, view: View, layers: int) -> None:
-        """All layers of one view of the scene of these objects."""
-        offset = EDGE_OFFSET * view.pixel
+    def draw(self, scene: Scene, objects: Ints, view: View, layers: int, *, inward: bool = False) -> None:
+        """All layers of one view of the scene of these objects. `inward`: edges are drawn inside of their objects, where those
+        of meshes in the same place are inside each other, and every edge inside its own."""
+        offset = (-EDGE_OFFSET if inward else EDGE_OFFSET) * view.pixel
         self.views, self.offset = self.views + 1, max(self.offset, offset + view.pixel)
         raster = self.raster
         raster.load(make_drawing(scene, view, offset))
@@ -129,7 +130,7 @@ class _Finder:
             edge, depth = (buffer.ravel()[pixel] for buffer in raster.read_edges())
             owner = edge_objects[edge]
             self._open.update(objects[np.unique(holder[count < 0])].tolist())
-            own = (owner == holder) & (count > 0)
+            own = (owner == holder) & (count > 0) & (not inward)
             self._selves.update(objects[np.unique(owner[own])].tolist())
             other = (owner != holder) & (count > 0)
             self._keep(scene, objects, view, pixel[other], edge[other], depth[other], owner[other], holder[other])
@@ -173,9 +174,10 @@ def _look_closer(finder: _Finder, pair: Ints, region: Floats, rays: Floats, prec
     for direction in rays:
         whole = tight_view(box_corners(region[None]), direction, (CLOSE_PIXELS, CLOSE_PIXELS), scene.vertices)
         for view in whole.cut(pixel, CLOSE_PIXELS):
-            finder.draw(scene, pair, view, ALL_LAYERS)
-            if tuple(pair.tolist()) in finder.seen:
-                return
+            for inward in (False, True):
+                finder.draw(scene, pair, view, ALL_LAYERS, inward=inward)
+                if tuple(pair.tolist()) in finder.seen:
+                    return
 
 
 def make_rasteriser(backend: str, threads: int | None) -> Rasteriser:
