@@ -130,7 +130,7 @@ def test_a_given_model_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "\n".join([*(f"v {x} {y} {z}" for x, y, z in vertices), *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces)])
     )
     seen: list[str] = []
-    for figure in ("figure_7", "figure_8", "figure_9", "figure_10"):
+    for figure in ("figure_7", "figure_8", "figure_9", "figure_10", "figure_11"):
         monkeypatch.setattr(f"reproductions.vogiannou.{figure}.run", lambda meshes, size, report: seen.extend(meshes))
     assert main(["vogiannou", "--model", str(path), "--out", str(tmp_path)]) == 0
-    assert seen == ["mine"] * 4
+    assert seen == ["mine"] * 5
