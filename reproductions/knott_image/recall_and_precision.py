@@ -87,6 +87,7 @@ def _draw(plt: Any, resolutions: Any, views: Any, found: dict[tuple[int, int], l
         right.plot(at, tallies[:, 0] / np.maximum(tallies[:, 0] + tallies[:, 2], 1.0), "o-", label=label)
     for axes, name in ((left, "recall"), (right, "precision")):
         axes.set(xscale="log", xlabel="pixels a side", ylabel=name, xticks=at, xticklabels=[str(r) for r in resolutions])
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
     left.legend()
     return figure
