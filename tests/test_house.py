@@ -68,7 +68,9 @@ def test_readme_has_two_commands_and_ci_runs_the_second() -> None:
     assert commands[1] in ci
 
 
-def test_readme_example_runs() -> None:
+def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It writes a sound file where it runs.
+    monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.+?)\n```", (ROOT / "README.md").read_text(), re.S)
     names: dict[str, object] = {}
     exec(code.replace("1_000_000", "2_000"), names)
