@@ -583,6 +583,9 @@ FILTER_ROUNDOFF = 16.0 * UNIT_ROUNDOFF
 FILTER_CLOSE = 1e-9
 FILTER_ERROR = 1e-13
 
+#: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
+FILTER_STEPS = 16
+
 #: Paths and bilinear patches (`particles/patch_path.py`). A path meets a patch up to this far beyond its borders, in (a, b) of
 #: the patch, whose sides are 1: many times the roundoff of a and b, so that no path slips between two.
 PATH_PATCH_EDGE = 1e-11
@@ -602,9 +605,6 @@ PATCH_GAIN = 0.7
 #: Most cells of one search (a count): a generic crossing takes two or three, a touch some hundred. Then the answer is a lower
 #: bound.
 PATCH_CELLS = 4096
-
-#: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
-FILTER_STEPS = 16
 
 #: Pixels that a view leaves free at each border of what it shows (a count): edges are drawn outside of their objects.
 VIEW_MARGIN = 3

@@ -68,7 +68,7 @@ class ColliderSet:
 
     def earliest(self, rows: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any) -> None:
         """Improve the earliest crossing of each of the first rows (see `flights.py`)."""
-        from thud.particles.elements import element_rows
+        from thud.particles.element_rows import element_rows
 
         if len(self.elements.ints):
             element_rows(0, rows, self.elements, paths, came, last, time, hit, normal)

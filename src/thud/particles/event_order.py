@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._jit import exact_device, exact_kernel
+from thud._threads import run_rows
 from thud.particles.response import NORMAL, POINT, SPEED, TIME, VELOCITY
 from thud.results import ParticleImpacts
 
@@ -17,10 +18,10 @@ _FEW = 32
 
 
 @exact_device
-def comes_before(ints, reals, i, j):
+def comes_before(ints, time, i, j):
     """Whether event i comes before event j: by time, particle, generation, bounce."""
-    if reals[i, TIME] != reals[j, TIME]:
-        return reals[i, TIME] < reals[j, TIME]
+    if time[i] != time[j]:
+        return time[i] < time[j]
     if ints[i, 0] != ints[j, 0]:
         return ints[i, 0] < ints[j, 0]
     if ints[i, 1] != ints[j, 1]:
@@ -28,27 +29,27 @@ def comes_before(ints, reals, i, j):
     return ints[i, 4] < ints[j, 4]
 
 
-@exact_kernel("i8[:,::1], f8[:,::1], i8[::1], i8[::1]")
-def order_events(ints, reals, order_out, ends_out):
+@exact_kernel("i8[:,::1], f8[::1], i8[::1], i8[::1]")
+def order_events(ints, time, order_out, ends_out):
     """Order of the events, but for slots of more than _FEW; ends_out: where each slot ends. Returns how many are to be
     sorted."""
-    count = reals.shape[0]
-    first, last = reals[0, TIME], reals[0, TIME]
+    count = time.shape[0]
+    first, last = time[0], time[0]
     for k in range(count):
-        first, last = min(first, reals[k, TIME]), max(last, reals[k, TIME])
+        first, last = min(first, time[k]), max(last, time[k])
     scale = (count - 1) / (last - first) if last > first else 0.0
     if not scale < np.inf:
         scale = 0.0
     # A time's slot rises with it, whatever is rounded.
     for k in range(count):
-        ends_out[min(np.int64((reals[k, TIME] - first) * scale), count - 1)] += 1
+        ends_out[min(np.int64((time[k] - first) * scale), count - 1)] += 1
     before = 0
     for k in range(count):
         many = ends_out[k]
         ends_out[k] = before
         before += many
     for k in range(count):
-        slot = min(np.int64((reals[k, TIME] - first) * scale), count - 1)
+        slot = min(np.int64((time[k] - first) * scale), count - 1)
         order_out[ends_out[slot]] = k
         ends_out[slot] += 1
     start, large = 0, 0
@@ -59,7 +60,7 @@ def order_events(ints, reals, order_out, ends_out):
         else:
             for k in range(start + 1, end):
                 event, at = order_out[k], k
-                while at > start and comes_before(ints, reals, event, order_out[at - 1]):
+                while at > start and comes_before(ints, time, event, order_out[at - 1]):
                     order_out[at] = order_out[at - 1]
                     at -= 1
                 order_out[at] = event
@@ -80,20 +81,21 @@ def take_rows(start, stop, ints, reals, order, ints_out, time_out, point_out, no
             velocity_out[row, axis] = reals[k, VELOCITY + axis]
 
 
-def in_time_order(ints: Ints, reals: Floats) -> ParticleImpacts:
+def in_time_order(ints: Ints, reals: Floats, threads: int | None) -> ParticleImpacts:
     """Impacts from the integers and numbers of events (`response.py`)."""
     count = len(ints)
     order, ends = np.empty(count, np.int64), np.zeros(count, np.int64)
-    if count and order_events(ints, reals, order, ends):
+    # Side by side: most of the sorting is waiting for memory.
+    times = np.ascontiguousarray(reals[:, TIME])
+    if count and order_events(ints, times, order, ends):
         starts = np.concatenate([[0], ends[:-1]])
         for slot in np.flatnonzero(ends - starts > _FEW):
             rows = order[starts[slot] : ends[slot]]
-            keys = (ints[rows, 4], ints[rows, 1], ints[rows, 0], reals[rows, TIME])
+            keys = (ints[rows, 4], ints[rows, 1], ints[rows, 0], times[rows])
             order[starts[slot] : ends[slot]] = rows[np.lexsort(keys)]
     columns, time, speed = np.empty((5, count), np.int64), np.empty(count), np.empty(count)
     point, normal, velocity = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
     status = np.empty(count, np.uint8)
-    if count:
-        take_rows(0, count, ints, reals, order, columns, time, point, normal, velocity, speed, status)
+    run_rows(take_rows, count, threads, ints, reals, order, columns, time, point, normal, velocity, speed, status)
     particle, generation, collider, part, bounce = columns
     return ParticleImpacts(particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status)

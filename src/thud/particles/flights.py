@@ -90,16 +90,19 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     found: list[tuple[int, int, Ints, Floats]] = []
 
     def visit(begin: int, chunk: Chunk, rows: int) -> None:
-        ints, reals = np.empty((rows, EVENT_INTS), np.int64), np.empty((rows, EVENT_REALS))
         turn = 0
         while rows:
+            ints, reals = np.empty((rows, EVENT_INTS), np.int64), np.empty((rows, EVENT_REALS))
             chunk.earliest(rows, colliders)
             events, rows = respond(
                 rows, t0, t1, system._bounces, colliders.materials, chunk.row, chunk.clock, chunk.paths, chunk.came, chunk.last,
                 chunk.time, chunk.hit, chunk.normal, chunk.status, ints, reals,
             )  # fmt: skip
             if events:
-                found.append((begin, turn, ints[:events].copy(), reals[:events].copy()))
+                # Few events of many rows would hold on to memory that they do not fill.
+                full = 2 * events > len(ints)
+                kept = (ints[:events], reals[:events]) if full else (ints[:events].copy(), reals[:events].copy())
+                found.append((begin, turn, *kept))
             turn += 1
 
     if len(colliders):
@@ -107,7 +110,7 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     found.sort(key=lambda piece: piece[:2])
     ints = np.concatenate([piece[2] for piece in found] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([piece[3] for piece in found] or [np.empty((0, EVENT_REALS))])
-    return in_time_order(ints, reals)
+    return in_time_order(ints, reals, threads)
 
 
 def states_at(
