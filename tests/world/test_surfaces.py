@@ -168,10 +168,11 @@ def test_rays_and_boxes(any_hit: bool) -> None:
     np.testing.assert_array_equal(found.handle >= 0, np.isfinite(distance.min(axis=0)))
     assert np.isin(found.handle, grounds).sum() > 20
     if not any_hit:
-        np.testing.assert_array_equal(found.distance, distance.min(axis=0))
+        # Convex shapes are hit by two kernels here: sums may be ordered in two ways, and differ in the last bit.
+        np.testing.assert_allclose(found.distance, distance.min(axis=0), rtol=1e-14, atol=1e-14)
         for i in np.flatnonzero(found.handle >= 0):
             assert found.handle[i] == everything[best[i]][0]
-            np.testing.assert_array_equal(found.normal[i], alone[best[i]].normal[i])
+            np.testing.assert_allclose(found.normal[i], alone[best[i]].normal[i], rtol=0, atol=1e-13)
             assert found.triangle[i] == alone[best[i]].triangle[i]
     lower, upper = world.bounds(grounds)
     for k, (surface, pose) in enumerate(surfaces):
