@@ -39,7 +39,7 @@ class _Frames:
         ]
         for mesh in self.meshes:
             assert mesh.tree is not None
-            assert mesh.edges.closed
+            assert mesh.topology.closed
 
     def vertices(self, frame: int) -> list[Floats]:
         """Of all meshes."""

@@ -11,6 +11,7 @@ import thud
 from tests.oracles.meshes import blob_mesh, box_mesh, soup_mesh
 from thud.bvh.mesh_tree import MeshTree, validate_tree
 from thud.errors import InvalidInputError, InvalidShapeError
+from thud.shapes.mesh_connectivity import equal_rows
 
 VERTICES, FACES = box_mesh((1.0, 2.0, 3.0))
 
@@ -148,3 +149,33 @@ def test_hull_of_a_flat_mesh_is_a_named_error() -> None:
     flat = thud.TriangleMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], [[0, 1, 2], [1, 3, 2]])
     with pytest.raises(InvalidShapeError):
         _ = flat.hull
+
+
+def test_equal_rows_are_those_of_unique() -> None:
+    rng = np.random.default_rng(3)
+    for rows in (rng.integers(0, 4, (200, 3)), rng.integers(0, 3, (150, 2)).astype(float), np.zeros((1, 3)), -np.zeros((2, 3))):
+        np.testing.assert_array_equal(equal_rows(rows), np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
+
+
+def test_closed_by_numbers_is_closed_wherever_the_vertices_are() -> None:
+    # Vertices that fall together, triangles that lose their area, parts that meet: never open.
+    rng = np.random.default_rng(4)
+    vertices, faces = blob_mesh(8, seed=5)
+    two = np.concatenate([faces, faces + len(vertices)])
+    mesh = thud.TriangleMesh(np.concatenate([vertices, vertices + 3.0]), two)
+    assert mesh.topology.closed
+    for _ in range(20):
+        places = np.round(rng.normal(size=(2 * len(vertices), 3)) * rng.integers(1, 4))
+        bent = mesh.deformed(places)
+        assert bent.is_closed
+        assert bent.problems().closed
+        assert bent.topology is mesh.topology
+        assert len(bent.component_points) == 2
+    with pytest.raises(InvalidShapeError, match="degenerate"):
+        mesh.deformed(np.zeros_like(places))
+    with pytest.raises(InvalidShapeError, match=r"row 3 .*limit"):
+        mesh.deformed(np.where(np.arange(len(places))[:, None] == 3, 1e16, places))
+    # Open by numbers, closed by places.
+    soup = thud.TriangleMesh(vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3))
+    assert not soup.topology.closed
+    assert soup.is_closed

@@ -13,11 +13,13 @@ from thud.gates import Array
 
 Ints = npt.NDArray[np.int64]
 
+_TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
+
 
 def triangle_boxes(corners: Array) -> tuple[Array, Array]:
     """(T, 3) lower and upper corners of (T, 9) triangles."""
-    points = corners.reshape(-1, 3, 3)
-    return points.min(axis=1), points.max(axis=1)
+    a, b, c = corners[:, :3], corners[:, 3:6], corners[:, 6:]
+    return np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
 
 
 def node_boxes(skip: Ints, first: Ints, corners: Array) -> Array:
@@ -29,12 +31,41 @@ def node_boxes(skip: Ints, first: Ints, corners: Array) -> Array:
 
 def outward_boxes(boxes: Array) -> npt.NDArray[np.float32]:
     """(K, 6) centre and half extents in float32 that hold the float64 boxes (K, 6) of lower and upper corners."""
-    center = (0.5 * (boxes[:, :3] + boxes[:, 3:])).astype(np.float32)
-    wide = center.astype(np.float64)
-    half = np.maximum(boxes[:, 3:] - wide, wide - boxes[:, :3])
-    # One step up in float32 is more than the roundoff of the difference above.
-    half32 = np.nextafter(np.maximum(half.astype(np.float32), np.finfo(np.float32).tiny), np.float32(np.inf))
-    return np.ascontiguousarray(np.concatenate([center, half32], axis=1))
+    out = np.empty(boxes.shape, dtype=np.float32)
+    outward_rows(boxes, out)
+    return out
+
+
+def ordered_corners(vertices: Array, faces: Ints, order: Ints, origin: Array) -> Array:
+    """(T, 9) the corners of triangles in the given order, relative to `origin`."""
+    out = np.empty((len(order), 9))
+    # Copies: those of a mesh are read-only, and the kernel has one specialisation.
+    corner_rows(vertices.copy(), faces.copy(), order, origin, out)
+    return out
+
+
+@exact_kernel("f8[:,::1], i8[:,::1], i8[::1], f8[::1], f8[:,::1]")
+def corner_rows(vertices, faces, order, origin, corners_out):
+    """Corners in tree order."""
+    for k in range(order.shape[0]):
+        for corner in range(3):
+            v = faces[order[k], corner]
+            for axis in range(3):
+                corners_out[k, 3 * corner + axis] = vertices[v, axis] - origin[axis]
+
+
+@exact_kernel("f8[:,::1], f4[:,::1]")
+def outward_rows(boxes, out):
+    """Centre and half extents in float32 that hold each box."""
+    for k in range(boxes.shape[0]):
+        for axis in range(3):
+            lower, upper = boxes[k, axis], boxes[k, 3 + axis]
+            center = np.float32(0.5 * (lower + upper))
+            wide = np.float64(center)
+            half = np.float32(max(upper - wide, wide - lower))
+            out[k, axis] = center
+            # One step up in float32 is more than the roundoff of the difference above.
+            out[k, 3 + axis] = np.nextafter(max(half, _TINY), _INFINITE)
 
 
 @exact_kernel("i8[::1], i8[::1], f8[:,::1], f8[:,::1]")

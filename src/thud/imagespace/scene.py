@@ -63,7 +63,7 @@ def make_scene(meshes: Sequence[TriangleMesh], poses: Any) -> Scene:
     for k, mesh in enumerate(meshes):
         if not isinstance(mesh, TriangleMesh):
             raise InvalidInputError(f"meshes: row {k} is a {type(mesh).__name__}; expected a TriangleMesh")
-        if not mesh.edges.closed and not mesh.is_closed:
+        if not mesh.is_closed:
             raise InvalidInputError(f"meshes: row {k} is not closed, so it has no inside; see mesh.problems()")
     rows = as_poses(poses, "poses")
     if len(rows) == 1 and len(meshes) != 1:
@@ -81,7 +81,7 @@ def make_scene(meshes: Sequence[TriangleMesh], poses: Any) -> Scene:
             faces = faces[:, ::-1]
         vertices.append(points)
         triangles.append(faces + starts[0, k])
-        edges.append(mesh.edges.vertices + starts[0, k])
+        edges.append(mesh.topology.edges + starts[0, k])
         starts[:, k + 1] = starts[:, k] + [len(points), len(faces), len(edges[-1])]
         boxes[k, :3], boxes[k, 3:] = points.min(axis=0), points.max(axis=0)
     points = np.concatenate(vertices) if vertices else np.empty((0, 3))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud.shapes.mesh_connectivity import equal_rows
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -61,12 +63,14 @@ def find_problems(vertices: Floats, faces: Ints, place: Ints) -> MeshProblems:
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     twice_area = np.cross(b - a, c - a)
     flat = ~twice_area.any(axis=1)
-    _, original = np.unique(np.sort(welded, axis=1), axis=0, return_index=True)
+    _, original = np.unique(equal_rows(np.sort(welded, axis=1)), return_index=True)
     duplicate = np.setdiff1d(np.arange(len(faces)), original)
     proper = welded[(welded[:, 0] != welded[:, 1]) & (welded[:, 1] != welded[:, 2]) & (welded[:, 2] != welded[:, 0])]
     directed = proper[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     low, high = directed.min(axis=1), directed.max(axis=1)
-    edges, which, uses = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True, return_counts=True)
+    many = int(place.max()) + 1
+    keys, which, uses = np.unique(low * many + high, return_inverse=True, return_counts=True)
+    edges = np.stack([keys // many, keys % many], axis=1)
     balance = np.bincount(which.reshape(-1), weights=np.where(directed[:, 0] == low, 1.0, -1.0), minlength=len(edges))
     first_at = np.full(place.max() + 1, -1)
     first_at[place[::-1]] = np.arange(len(vertices))[::-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
-from thud.shapes.mesh_connectivity import MeshEdges, connected_parts, mesh_edges, same_places
+from thud.shapes.mesh_connectivity import MeshTopology, connected_parts, same_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 from thud.shapes.shape import Floats, Part, Shape, box_of_points, frozen
 
@@ -57,15 +57,9 @@ class TriangleMesh(Shape):
     obb_weights: str = "vertices"
 
     def __post_init__(self) -> None:
-        vertices = frozen(as_points(self.vertices, "vertices"))
-        largest = float(np.abs(vertices).max())
-        if largest > MESH_COORDINATE:
-            row = int(np.argmax(np.abs(vertices).max(axis=1)))
-            raise InvalidShapeError(f"vertices: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of meshes")
+        vertices = _as_vertices(self.vertices)
         faces = _as_faces(self.faces, len(vertices))
-        corners = vertices[faces]
-        if not np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).any():
-            raise InvalidShapeError("faces: all triangles are degenerate (no area); expected at least one with an area")
+        _check_area(vertices, faces)
         choices: dict[str, tuple[object, ...]] = {
             "bounding": BOUNDINGS,
             "build": BUILDS,
@@ -113,21 +107,28 @@ class TriangleMesh(Shape):
         """What is odd about the mesh: open and non-manifold edges, degenerate triangles, and so on."""
         return self._problems
 
-    @property
+    @cached_property
+    def topology(self) -> MeshTopology:
+        """Edges and parts by vertex numbers; `deformed` meshes share it."""
+        return MeshTopology(self._faces)
+
+    @cached_property
     def is_closed(self) -> bool:
         """Whether the mesh is a solid: every edge has an even number of triangles."""
-        return self._problems.closed
+        return self.topology.closed or self._problems.closed
 
     @cached_property
     def origin(self) -> Floats:
         """(3,) the middle of the box about the triangles: the tree's volumes and corners are relative to it."""
-        used = self._vertices[np.unique(self._faces)]
+        used = self._vertices[self.topology.used]
         return 0.5 * (used.min(axis=0) + used.max(axis=0))
 
     @cached_property
     def tree(self) -> MeshTree:
         """The hierarchy over the triangles."""
-        corners = (self._vertices[self._faces] - self.origin).reshape(-1, 9)
+        from thud.bounds.aabb import ordered_corners
+
+        corners = ordered_corners(self._vertices, self._faces, np.arange(len(self._faces)), self.origin)
         if self.build == "slides":
             from thud.bvh.build_slides import build_slides
 
@@ -140,8 +141,9 @@ class TriangleMesh(Shape):
     @cached_property
     def corners(self) -> Floats:
         """(T, 9) the three corners of each triangle, in tree order, relative to `origin`."""
-        ordered = self._vertices[self._faces[self.tree.order]] - self.origin
-        return np.ascontiguousarray(ordered.reshape(-1, 9))
+        from thud.bounds.aabb import ordered_corners
+
+        return ordered_corners(self._vertices, self._faces, self.tree.order, self.origin)
 
     @cached_property
     def node_boxes(self) -> Floats:
@@ -194,7 +196,10 @@ class TriangleMesh(Shape):
 
     @cached_property
     def component_points(self) -> Floats:
-        """(C, 3) a corner of one triangle of each connected part; triangles are connected where corners are in one place."""
+        """(C, 3) a corner of one triangle of each connected part: connected by vertex numbers if the mesh is closed by them,
+        else where corners are in one place."""
+        if self.topology.closed:
+            return self._vertices[self.topology.part_vertices]
         _, chosen = np.unique(connected_parts(self.places[self._faces]), return_index=True)
         return self._vertices[self._faces[np.sort(chosen), 0]]
 
@@ -232,7 +237,7 @@ class TriangleMesh(Shape):
     @cached_property
     def hull(self) -> ConvexHull:
         """Convex hull of the triangles; a named error if they are all in one plane."""
-        return ConvexHull(self._vertices[np.unique(self._faces)])
+        return ConvexHull(self._vertices[self.topology.used])
 
     def deformed(self, vertices: npt.ArrayLike) -> TriangleMesh:
         """The same triangles with other vertices, and the same tree refitted: cheaper than a new mesh while the motion is
@@ -242,19 +247,15 @@ class TriangleMesh(Shape):
         ----------
         vertices : (V, 3) as many as the mesh has
         """
-        moved = as_points(vertices, "vertices")
+        moved = _as_vertices(vertices)
         if len(moved) != len(self._vertices):
             raise InvalidInputError(f"vertices: expected {len(self._vertices)} rows as the mesh has, got {len(moved)}")
-        mesh = replace(self, vertices=moved, faces=self._faces)
-        mesh.__dict__["tree"] = self.tree
-        mesh.__dict__["edges"] = self.edges
-        mesh.__dict__["is_refitted"] = True
+        _check_area(moved, self._faces)
+        # Faces and options were looked at when this mesh was made.
+        mesh = object.__new__(TriangleMesh)
+        mesh.__dict__.update({field.name: self.__dict__[field.name] for field in fields(self)})
+        mesh.__dict__.update(vertices=moved, topology=self.topology, tree=self.tree, is_refitted=True)
         return mesh
-
-    @cached_property
-    def edges(self) -> MeshEdges:
-        """Its edges, each once, by vertex numbers alone: the same for all meshes of these faces."""
-        return mesh_edges(self._faces)
 
     @cached_property
     def is_refitted(self) -> bool:
@@ -266,11 +267,11 @@ class TriangleMesh(Shape):
         raise UnsupportedQueryError("a TriangleMesh has no convex parts; thud.decompose makes a Compound of such from it")
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
-        return box_of_points(self._vertices[np.unique(self._faces)], rows)
+        return box_of_points(self._vertices[self.topology.used], rows)
 
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the middle of the box."""
-        used = self._vertices[np.unique(self._faces)]
+        used = self._vertices[self.topology.used]
         return self.origin.copy(), float(np.linalg.norm(used - self.origin, axis=1).max())
 
     @cached_property
@@ -296,6 +297,23 @@ class TriangleMesh(Shape):
     def inertia(self, mass: float = 1.0) -> Floats:
         """Of a solid of uniform density; for an open mesh, of a thin shell."""
         return self._moments[2] * mass
+
+
+def _as_vertices(vertices: npt.ArrayLike) -> Floats:
+    points = frozen(as_points(vertices, "vertices"))
+    if max(float(points.max()), -float(points.min())) > MESH_COORDINATE:
+        row = int(np.argmax(np.abs(points).max(axis=1)))
+        raise InvalidShapeError(f"vertices: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of meshes")
+    return points
+
+
+def _check_area(vertices: Floats, faces: npt.NDArray[np.int64]) -> None:
+    """A named error if no triangle has an area; the first few nearly always tell."""
+    for some in (faces[:64], faces[64:]):
+        a, b, c = (vertices[some[:, k]] for k in range(3))
+        if np.cross(b - a, c - a).any():
+            return
+    raise InvalidShapeError("faces: all triangles are degenerate (no area); expected at least one with an area")
 
 
 def _as_faces(faces: npt.ArrayLike, vertices: int) -> npt.NDArray[np.int64]:
