@@ -22,7 +22,7 @@ from thud.imagespace import algorithms, backend_gl, interference
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.backend_gl import GlRasteriser
 from thud.imagespace.interference import make_drawing
-from thud.imagespace.rasteriser import Drawing, Rasteriser
+from thud.imagespace.rasteriser import Drawing, Rasteriser, Work
 from thud.imagespace.scene import make_scene
 from thud.imagespace.view import directions, tight_view
 
@@ -111,12 +111,12 @@ def test_same_pixels(seed: int) -> None:
             owners.append(owner), depths.append(depth)
             found.append(set(zip(*(column.tolist() for column in raster.contained()))))
             assert not raster.read_stencil().any()
+        # The same rules; at depths that are one as 32-bit floats OpenGL has the first edge.
         same = (owners[0] == owners[1]) & (owners[0] >= 0)
-        assert same.sum() > (0.99, 0.9, 0.8)[layer] * (owners[0] >= 0).sum() > 0
-        assert np.abs(depths[0][same] - depths[1][same]).max() < 1e-6 * made.depth
-        differing = [k for k in found[0] ^ found[1] if same.ravel()[k[0]]]
+        assert same.sum() > 0.998 * (owners[0] >= 0).sum() > 0
+        assert np.abs(depths[0][same] - depths[1][same]).max() < 1e-7 * made.depth
         assert len(found[0]) > 0
-        assert len(differing) <= 0.002 * len(found[0])
+        assert len(found[0] ^ found[1]) <= 0.002 * len(found[0])
     pair[1].release()
 
 
@@ -144,7 +144,8 @@ def test_algorithms(raster: Rasteriser, seed: int) -> None:
     penetrating, penetrated = algorithms.identify_by_queries(raster, number)
     np.testing.assert_array_equal(penetrating, np.unique(objects[edges]))
     np.testing.assert_array_equal(penetrated, np.unique(holder))
-    assert raster.work.skipped == []
+    # OpenGL's `contained` needs no second pass where no pixel has two holders.
+    assert set(raster.work.skipped) <= {"collect"}
 
 
 def test_algorithms_agree() -> None:
@@ -335,7 +336,7 @@ def test_a_thousand_objects_and_large_numbers(seed: int) -> None:
 
 
 def test_work_counts() -> None:
-    """Both count alike; OpenGL leaves out ends of edges outside of the view, and draws the faces of `contained` twice."""
+    """Both count alike; OpenGL leaves out ends of edges outside of the view, and of `contained` counts what is in front."""
     made = drawing(box((4, 4, 2), (12, 12, 4)), box((2, 2, 1), (22, 12, 7)), rows_at(3.0))
     seen = []
     for make in BACKENDS.values():
@@ -353,25 +354,136 @@ def test_work_counts() -> None:
     (cpu, cpu_all), (gl, gl_all) = seen
     assert (cpu.passes, cpu.polygons, cpu.edges) == (gl.passes, gl.polygons, gl.edges) == (3, 36, SIDE)
     faces = 2 * (64 + 200)
-    assert gl_all.fragments - gl.fragments == 2 * faces
+    # Front faces once, and twice where both boxes hold an edge.
+    assert gl_all.fragments - gl.fragments == faces // 2 + 2 * 64
     assert cpu_all.fragments - cpu.fragments == faces
-    # Lines cover 32 pixels, or 31 and the end of the diamond rule; ends are points.
-    assert cpu.fragments - faces - 400 == SIDE * (SIDE + 2)
-    assert abs(gl.fragments - cpu.fragments) <= SIDE
+    assert cpu.fragments - faces - 400 == gl.fragments - faces - 400 == SIDE * (SIDE + 2)
 
 
-def test_findings_need_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_in_front(raster: Rasteriser) -> None:
+    """`contained` ends early: where all faces are behind the edges, and where all that are in front cancel."""
+    far, near = box((4, 4, 5), (9, 9, 6)), box((4, 4, 2), (28, 28, 3))
+    for solid, skipped in ((far, "weigh"), (near, "collect")):
+        raster.load(drawing(solid, rows_at(4.0)))
+        raster.draw_edges()
+        assert all(len(column) == 0 for column in raster.contained())
+        assert not raster.read_stencil().any()
+        if isinstance(raster, GlRasteriser):
+            assert raster.work.skipped[-1] == skipped
+
+
+def test_counts_that_cancel_are_not_lost(raster: Rasteriser) -> None:
+    """+1 of one object and -1 of another: their sum is 0, and no pass may be left out for it."""
+    points, faces, _ = box((8, 8, 2), (24, 24, 6))
+    inside_out = points, faces[:, ::-1], []
+    raster.load(drawing(box((8, 8, 1), (24, 24, 7)), rows_at(4.0), inside_out))
+    raster.draw_edges()
+    pixel, holder, count = raster.contained()
+    assert len(pixel) == 2 * 16 * 16
+    assert holder.tolist() == [0, 2] * 256
+    assert count.tolist() == [1, -1] * 256
+    raster.count_faces(0, 3, front=1, back=-1)
+    assert not raster.read_stencil().any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_many_objects(seed: int) -> None:
+    """Many objects of any sign around the same edges: all that hold one, as often as they do."""
+    rng = np.random.default_rng(seed)
+    solids = []
+    for _ in range(60):
+        low, extent = rng.uniform(-4, 24, 3), rng.uniform(2, 20, 3)
+        points, faces, _ = box([*low[:2], 0.3 * low[2]], [*(low + extent)[:2], 0.3 * (low + extent)[2]])
+        solids.append((points, faces[:, ::-1] if rng.random() < 0.3 else faces, []))
+    found = []
+    for make in BACKENDS.values():
+        raster = make()
+        raster.load(drawing(*solids, rows_at(4.03)))
+        raster.draw_edges()
+        found.append(np.column_stack(raster.contained()))
+        raster.release()
+    assert len(found[0]) > SIDE * SIDE
+    assert {-1, 1} == set(found[0][:, 2].tolist())
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("reset", [False, True])
+def test_queries_count_the_same(seed: int, reset: bool) -> None:
+    """Pass 4 by queries: each pixel is counted for the object of its edge, though edges of several share the depth there."""
+    made, objects = scene_drawing(seed)
+    # The same edges once more, as an object without faces: at one depth the first has the pixel.
+    twice = replace(
+        made, edges=np.concatenate([made.edges, made.edges]),
+        triangle_starts=np.append(made.triangle_starts, made.triangle_starts[-1]),
+        edge_starts=np.append(made.edge_starts, 2 * len(made.edges)),
+    )  # fmt: skip
+    for draw in (made, twice):
+        counted = []
+        for make in BACKENDS.values():
+            raster = make()
+            raster.load(draw)
+            raster.draw_edges()
+            raster.count_faces(0, draw.count, front=1, back=-1)
+            inside = raster.read_stencil() > 0
+            owner = raster.read_edges()[0][inside]
+            counts = raster.identify_edges(reset=reset, query=True)
+            np.testing.assert_array_equal(counts[: made.count], np.bincount(objects[owner], minlength=made.count))
+            assert not counts[made.count :].any()
+            assert counts.sum() == inside.sum() > 0
+            assert (raster.read_stencil() > 0).sum() == (0 if reset else inside.sum())
+            assert (raster.read_colour()[0] == -1).all()
+            counted.append(counts)
+            raster.release()
+        assert np.abs(counted[0] - counted[1]).sum() <= 0.002 * counted[0].sum()
+
+
+def test_large_drawings_again_and_again() -> None:
+    """More triangles and edges than a driver takes at once, while queries run."""
+    rng = np.random.default_rng(0)
+    many = 200_000
+    points = np.repeat(rng.uniform([0, 0, 1], [64, 64, 9], (many, 3)), 3, axis=0) + rng.uniform(-2, 2, (3 * many, 3)) * [
+        1,
+        1,
+        0,
+    ]
+    triangles = np.arange(3 * many).reshape(-1, 3)
+    made = drawing((points, triangles, np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]]])), side=64)
+    raster, works = GlRasteriser(), []
+    for _ in range(4):
+        raster.load(made)
+        raster.work = Work()
+        assert raster.draw_edges() == 64 * 64
+        raster.count_faces(0, 1, front=1, back=-1)
+        works.append(replace(raster.work))
+    raster.release()
+    assert works[0].fragments > many
+    assert works[1:] == works[:-1]
+
+
+@pytest.mark.parametrize("most", [2**20, 2**10])
+def test_findings_need_more_room(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """A larger buffer, or if the driver has none, in parts; beyond that an error."""
     made, _ = scene_drawing(3)
     answers = []
+    raster = GlRasteriser()
     for room in (backend_gl.ROOM, 4):
         monkeypatch.setattr(backend_gl, "ROOM", room)
-        raster = GlRasteriser()
         raster.load(made)
+        if room == 4:
+            monkeypatch.setattr(raster._stage, "most_bytes", most)
         raster.draw_edges()
-        answers.append(np.column_stack(raster.contained()))
-        raster.release()
-    assert len(answers[0]) > 4
-    np.testing.assert_array_equal(*answers)
+        answers.append((np.column_stack(raster.contained()), raster.work.passes))
+    assert len(answers[0][0]) > 4
+    np.testing.assert_array_equal(answers[0][0], answers[1][0])
+    assert answers[1][1] - answers[0][1] > (4 if most == 2**10 else 3)
+    monkeypatch.setattr(raster._stage, "most_bytes", 2**20)
+    raster.load(drawing(*[box((-5, -5, 1), (50, 50, 9))] * 20, rows_at(5.0)))
+    monkeypatch.setattr(raster._stage, "most_bytes", 2**10)
+    raster.draw_edges()
+    with pytest.raises(thud.errors.UnsupportedQueryError, match="in a row of pixels"):
+        raster.contained()
+    raster.release()
 
 
 def test_used_often_and_by_many_threads() -> None:

@@ -4,18 +4,18 @@ Buffers: depth (32-bit floats, 0 to 1 over the depth of the view) with a stencil
 nearest edge of a pixel, the identified edge, the object that holds it. The stencil counts from 128 and wraps, so that
 negative counts are seen; it is right for up to 127 faces of a kind in excess.
 
-- Edges are lines, their ends points; what depth they have in a pixel the fragment shader says, by the rules of `raster.py`.
-  Which pixels a line covers is the driver's rule: the pixels whose diamond it leaves; here and there it is a neighbour of
-  that of the other rasteriser.
+- Edges are drawn by a compute shader, so that they cover the same pixels as those of `raster.py`, and of edges at one depth
+  the first wins: drivers have rules of their own for lines.
 - Vertices are rounded to 1/256 of a pixel before, so that drivers with so many subpixel bits cover the same pixels.
-- After pass 1 pixels without an edge get depth 0: nothing is in front of them, so faces count nowhere else.
+- Pixels without an edge have depth 0: nothing is in front of them, so faces count nowhere else.
 - Front and back faces count in one pass, with an operation each (two-sided stencil).
 - Faces nearer than the view count at depth 0 (clamped).
 - 4.5.2's maximum colour: `glMinmax` is no more; a compute shader reduces the image to one integer.
 - Depth resolves 1/2^24 of the view's depth: edges must be drawn farther outside than that.
 
-Work.fragments: samples that faces and edges cover in the view, by occlusion queries without any test. They are the same each
-time something is drawn, so they are queried once a drawing, when somebody looks at `work`, and multiplied.
+Work.fragments: pixels that faces and edges cover in the view, those of faces by occlusion queries without any test. They are
+the same each time something is drawn, so they are counted once a drawing, when somebody looks at `work`, and multiplied.
+`contained` leaves out triangles that are behind all edges beforehand; of it, only pixels in front of their edge count.
 """
 
 from __future__ import annotations
@@ -43,20 +43,34 @@ MOST_PARTS = 2**30 - 1
 #: What the stencil holds where nothing was counted.
 ZERO = 128
 
+#: Bits of depth and number where no edge is: above all of them.
+FAR = 2**31 - 1
+
 #: Findings that there is room for at first (a count).
 ROOM = 2**14
 
 #: Programs and the files of their vertex and fragment shaders.
 _PROGRAMS = {
-    "edges": ("edges.vert", "edges.frag"),
+    "settle": ("screen.vert", "settle.frag"),
+    "identify_edges": ("screen.vert", "identify_edges.frag"),
     "count": ("faces.vert", "count.frag"),
     "identify": ("faces.vert", "identify.frag"),
-    "collect": ("faces.vert", "collect.frag"),
+    "weigh": ("faces.vert", "weigh.frag"),
     "mask": ("screen.vert", "mask.frag"),
+    "collect": ("faces.vert", "collect.frag"),
 }
 
 #: Units of textures.
-_UNITS = {"owner": 0, "last_owner": 1, "last_depth": 2, "colours": 3}
+_UNITS = {"owner": 0, "last_owner": 1, "last_depth": 2, "colours": 3, "nearest": 4, "first": 5, "sums": 6, "edge_depth": 7}
+
+#: Weights of objects have so many bits, so that two of them do not reach into the count above.
+_WEIGHT_BITS = 23
+
+#: Edges or triangles in a group of the compute shaders, as they say.
+_GROUP = 64
+
+#: Groups in a dispatch, at most: what OpenGL grants.
+_MOST_GROUPS = 65_535
 
 
 def _source(name: str) -> str:
@@ -87,17 +101,27 @@ class _Stage:
             for name, (vertex, fragment) in _PROGRAMS.items()
         }
         self.maximum = self.context.compute_shader(_source("maximum.comp"))
+        for name in ("edges", "cull"):
+            self.programs[name] = self.context.compute_shader(_source(f"{name}.comp"))
         for program in (*self.programs.values(), self.maximum):
             for sampler, unit in _UNITS.items():
                 if sampler in program:
                     program[sampler].value = unit
-        self.screen = self.context.vertex_array(self.programs["mask"], [])
-        self.lines = self.context.vertex_array(self.programs["edges"], [])
+        self.screens = {
+            name: self.context.vertex_array(self.programs[name], []) for name in ("settle", "identify_edges", "mask")
+        }
         gl = self.gl
         gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
         gl.glEnable(gl.GL_DEPTH_CLAMP)
-        self.context.point_size = 1.0
         self.size = (0, 0)
+        self._queries: list[int] = []
+
+    def query_names(self, count: int) -> list[int]:
+        """So many occlusion queries. They are never deleted: llvmpipe 22 writes to deleted ones after large draws."""
+        missing = count - len(self._queries)
+        if missing > 0:
+            self._queries += np.atleast_1d(self.gl.glGenQueries(missing)).tolist()
+        return self._queries[:count]
 
     def set_size(self, size: tuple[int, int]) -> None:
         """Programs draw on so many pixels. All rasterisers share them, so each says so before it draws."""
@@ -128,12 +152,18 @@ class _Canvas:
         self.owners = [self._texture(gl.GL_R32I) for _ in range(2)]
         self.depths = [self._texture(gl.GL_DEPTH32F_STENCIL8) for _ in range(2)]
         self.edge, self.holder = self._texture(gl.GL_R32I), self._texture(gl.GL_R32I)
+        # While edges are drawn: bits of the nearest one's depth, and its number. Then the first has sums of weights.
+        self.nearest, self.first = self._texture(gl.GL_R32I), self._texture(gl.GL_R32I)
         # By layer: pass 1 writes owners, pass 4 identified edges, pass 7 holders.
         self.frames = {
             (name, k): self._frame(colour, self.depths[k])
             for k in range(2)
             for name, colour in (("owner", self.owners[k]), ("edge", self.edge), ("holder", self.holder))
         }
+        for name, colour in (("nearest", self.nearest), ("first", self.first)):
+            self.frames[name, 0] = self.frames[name, 1] = self._frame(colour, None)
+        # PyOpenGL does not reach glBindImageTexture everywhere; moderngl does.
+        self.images = [stage.context.external_texture(name, self.size, 1, 0, "i4") for name in (self.nearest, self.first)]
         self.layer = 0
 
     def _texture(self, kind: Any) -> int:
@@ -148,12 +178,13 @@ class _Canvas:
             gl.glTexParameteri(gl.GL_TEXTURE_2D, parameter, gl.GL_NEAREST)
         return name
 
-    def _frame(self, colour: int, depth: int) -> int:
+    def _frame(self, colour: int, depth: int | None) -> int:
         gl = self.gl
         name = int(gl.glGenFramebuffers(1))
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, name)
         gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, colour, 0)
-        gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, gl.GL_DEPTH_STENCIL_ATTACHMENT, gl.GL_TEXTURE_2D, depth, 0)
+        if depth is not None:
+            gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, gl.GL_DEPTH_STENCIL_ATTACHMENT, gl.GL_TEXTURE_2D, depth, 0)
         state = gl.glCheckFramebufferStatus(gl.GL_FRAMEBUFFER)
         if state != gl.GL_FRAMEBUFFER_COMPLETE:
             raise UnsupportedQueryError(f'backend: this driver refuses our frame buffer ({state}); use backend="cpu"')
@@ -172,15 +203,20 @@ class _Canvas:
             gl.glActiveTexture(gl.GL_TEXTURE0 + _UNITS[sampler])
             gl.glBindTexture(gl.GL_TEXTURE_2D, name)
 
-    def clear(self, *colours: str, depth: bool = False) -> None:
-        """Colours to -1; depth to the far plane and the stencil to 0."""
+    def bind_images(self) -> None:
+        """The nearest edges and the first of them to units 0 and 1 of images."""
+        for unit, image in enumerate(self.images):
+            image.bind_to_image(unit)
+
+    def clear(self, *colours: str, depth: bool = False, value: int = -1) -> None:
+        """Colours to -1; depth to 0, where nothing is in front, and the stencil to 0."""
         gl = self.gl
         self.masks(colour=True, depth=True)
         for name in colours:
             self.use(name)
-            gl.glClearBufferiv(gl.GL_COLOR, 0, np.full(4, -1, np.int32))
+            gl.glClearBufferiv(gl.GL_COLOR, 0, np.full(4, value, np.int32))
         if depth:
-            gl.glClearBufferfi(gl.GL_DEPTH_STENCIL, 0, 1.0, ZERO)
+            gl.glClearBufferfi(gl.GL_DEPTH_STENCIL, 0, 0.0, ZERO)
 
     def masks(self, *, colour: bool, depth: bool) -> None:
         """What is written."""
@@ -195,10 +231,16 @@ class _Canvas:
         gl.glReadPixels(0, 0, *self.size, what, kind, pixels)
         return pixels
 
+    def write(self, texture: int, pixels: npt.NDArray[np.int32]) -> None:
+        """All pixels of a texture."""
+        gl = self.gl
+        self.bind(sums=texture)
+        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, 0, 0, *self.size, gl.GL_RED_INTEGER, gl.GL_INT, pixels)
+
     def release(self) -> None:
         """Give it back."""
         frames = np.array(list(self.frames.values()), np.uint32)
-        textures = np.array([*self.owners, *self.depths, self.edge, self.holder], np.uint32)
+        textures = np.array([*self.owners, *self.depths, self.edge, self.holder, self.nearest, self.first], np.uint32)
         self.gl.glDeleteFramebuffers(len(frames), frames)
         self.gl.glDeleteTextures(len(textures), textures)
 
@@ -227,7 +269,8 @@ class GlRasteriser:
         _thread.run(lambda: self._count_faces(first, last, front, back))
 
     def identify_edges(self, *, reset: bool, query: bool = False) -> Ints:
-        """Pass 4. Several edges may share the depth of a pixel (at a vertex they share): the one that wrote it passes."""
+        """Pass 4. Several edges may share the depth of a pixel (at a vertex they share): the one that wrote it passes. So the
+        pixels that have an edge are drawn, not the edges, and the shader counts for each object what a query would."""
         return _thread.run(lambda: self._identify_edges(reset, query))
 
     def identify_polygons(self, number: int, *, query: bool = False) -> int:
@@ -235,12 +278,16 @@ class GlRasteriser:
         return _thread.run(lambda: self._identify_polygons(number, query))
 
     def contained(self) -> tuple[Ints, Ints, Ints]:
-        """Passes 5 to 7 for every object, two-sided.
+        """Passes 5 to 7 for every object, all at once.
 
-        Where the count of a pixel is positive, at least so many front faces are in front of its edge, and likewise with back
-        faces where it is negative. So an object's faces are drawn again: front faces where the stencil is above 0 take 1
-        off, back faces where it is below add 1, and each time the pixel is written down. In the end the stencil is 0
-        again, and what was written down adds up to the counts.
+        Each object has a weight: 2^24 and a number of 23 bits of its own, at random. A front face in front of a pixel's edge
+        adds it to the pixel's sum, a back face takes it off. Where the sum is 0 no object holds the edge, and where it is one
+        object's weight, that one does: two weights are more than one, so that this is certain for counts of 0 and more.
+        Where counts cancel, as 1 and -1 of a mesh that is not closed do, weights do not; those of three and more objects in
+        one pixel, some negative, may by chance (10^-5 with 100 objects).
+
+        Only triangles that may be in front of an edge are drawn; if there are none, or if all sums are 0, this ends there.
+        Else, where several objects hold an edge, or one more than once, they are drawn once more and written down.
         """
         return _thread.run(self._contained)
 
@@ -306,18 +353,25 @@ class GlRasteriser:
             buffer.release()
         self._buffers = []
         parts = 1 << SUBPIXEL_BITS
-        ends = np.zeros((len(drawing.points), 4), np.int32)
+        ends = np.empty((len(drawing.points), 4), np.int32)
         ends[:, :2] = _snapped(drawing.edge_points)
-        ends[:, 2] = (drawing.edge_points[:, 2] / drawing.depth).astype(np.float32).view(np.int32)
+        ends[:, 2:] = (drawing.edge_points[:, 2:] / drawing.depth).view(np.int32)
         corners = np.empty((len(drawing.points), 3), np.float32)
         corners[:, :2] = _snapped(drawing.points) / parts
         corners[:, 2] = drawing.points[:, 2] / drawing.depth
         self._ends, self._edges = self._buffer(ends), self._buffer(drawing.edges.astype(np.int32))
         vertices, indices = self._buffer(corners), self._buffer(drawing.triangles.astype(np.uint32))
-        self._found = self._buffer(np.zeros(2 + 2 * ROOM, np.uint32))
+        self._corners, self._triangles = vertices, indices
+        kept = self._kept, self._kept_numbers = self._room(12 * len(drawing.triangles)), self._room(4 * len(drawing.triangles))
+        self._edge_fragments = self._buffer(np.zeros(1, np.uint32))
+        self._found = self._buffer(np.zeros(max(2 + 2 * ROOM, drawing.count), np.uint32))
+        self._starts = self._buffer(drawing.edge_starts.astype(np.int32))
+        # Sorted, so that an object is found by its weight.
+        self._weights = (1 << 24) + np.sort(_random_weights(drawing.count))
+        self._triangle_weights = self._buffer(np.repeat(self._weights, np.diff(drawing.triangle_starts)).astype(np.int32))
         self._faces = {
-            name: self._keep(stage.context.vertex_array(stage.programs[name], [(vertices, "3f", "point")], indices))
-            for name in ("count", "identify", "collect")
+            name: self._keep(stage.context.vertex_array(stage.programs[name], [(vertices, "3f", "point")], index))
+            for name, index in (("count", indices), ("identify", indices), ("weigh", kept[0]), ("collect", kept[0]))
         }
         stage.set_size(size)
         for canvas.layer in (1, 0):
@@ -326,24 +380,51 @@ class GlRasteriser:
     def _draw_edges(self, behind: bool) -> int:
         gl, canvas, drawing = self._stage.gl, self._drawn(), self._drawing
         canvas.layer = 1 - canvas.layer
+        canvas.clear("nearest", "first", value=FAR)
         canvas.clear("edge", "holder", "owner", depth=True)
         last = 1 - canvas.layer
         canvas.bind(last_owner=canvas.owners[last], last_depth=canvas.depths[last])
+        # The nearest depth of each pixel first, then the first of the edges that have it.
+        for turn in (0, 1):
+            self._run_edges(turn, behind)
         canvas.use("owner")
         canvas.masks(colour=True, depth=True)
-        self._test_depth(gl.GL_LESS)
-        self._set("edges", behind=int(behind), identify=0)
-        self._draw_lines(0, drawing.count)
-        # Pixels without an edge.
-        canvas.use("edge")
-        canvas.masks(colour=False, depth=True)
-        canvas.bind(owner=canvas.owners[canvas.layer])
+        canvas.bind(nearest=canvas.nearest, first=canvas.first)
         self._test_depth(gl.GL_ALWAYS)
-        (empty,) = self._queried([lambda: self._stage.screen.render(vertices=3)])
+        (seen,) = self._queried([lambda: self._stage.screens["settle"].render(vertices=3)])
         self._done()
         self._work.passes, self._work.edges = self._work.passes + 1, self._work.edges + len(drawing.edges)
         self._edge_draws += 1
-        return drawing.width * drawing.height - empty
+        return seen
+
+    def _run_edges(self, turn: int, behind: bool) -> None:
+        """All edges through their shader."""
+        program, canvas, edges = self._stage.programs["edges"], self._drawn(), len(self._drawing.edges)
+        canvas.bind_images()
+        self._ends.bind_to_storage_buffer(0)
+        self._edges.bind_to_storage_buffer(1)
+        self._edge_fragments.bind_to_storage_buffer(2)
+        self._set("edges", turn=turn, behind=int(behind), last_edge=edges)
+        for first in range(0, edges, _GROUP * _MOST_GROUPS):
+            self._set("edges", first_edge=first)
+            program.run(min(-(-(edges - first) // _GROUP), _MOST_GROUPS))
+        self._stage.context.memory_barrier()
+
+    def _cull(self) -> int:
+        """Keep the triangles that may be in front of an edge; how many they are."""
+        program, canvas, triangles = self._stage.programs["cull"], self._drawn(), len(self._drawing.triangles)
+        canvas.bind(edge_depth=canvas.depths[canvas.layer])
+        self._found.write(bytes(8))
+        for binding, buffer in (
+            (0, self._corners), (1, self._triangles), (2, self._found), (4, self._kept), (5, self._kept_numbers),
+        ):  # fmt: skip
+            buffer.bind_to_storage_buffer(binding)
+        self._set("cull", end=triangles)
+        for first in range(0, triangles, _GROUP * _MOST_GROUPS):
+            self._set("cull", begin=first)
+            program.run(min(-(-(triangles - first) // _GROUP), _MOST_GROUPS))
+        self._stage.context.memory_barrier()
+        return int(np.frombuffer(self._found.read(4), np.uint32)[0])
 
     def _count_faces(self, first: int, last: int, front: int, back: int) -> None:
         canvas = self._drawn()
@@ -372,21 +453,21 @@ class GlRasteriser:
         canvas.use("edge")
         canvas.masks(colour=not query, depth=False)
         canvas.bind(owner=canvas.owners[canvas.layer])
-        self._test_depth(gl.GL_EQUAL)
         gl.glEnable(gl.GL_STENCIL_TEST)
         gl.glStencilFunc(gl.GL_LESS, ZERO, 0xFF)
         gl.glStencilOp(gl.GL_KEEP, gl.GL_KEEP, gl.GL_REPLACE if reset else gl.GL_KEEP)
-        self._set("edges", behind=0, identify=1)
-        counts = np.empty(0, np.int64)
+        self._set("identify_edges", objects=drawing.count, query=int(query))
         if query:
-            draws = [lambda k=k: self._draw_lines(k, k + 1) for k in range(drawing.count)]
-            counts = np.array(self._queried(draws), np.int64)
-        else:
-            self._draw_lines(0, drawing.count)
+            self._found.write(bytes(4 * drawing.count))
+        self._found.bind_to_storage_buffer(2)
+        self._starts.bind_to_storage_buffer(3)
+        self._stage.screens["identify_edges"].render(vertices=3)
         self._done()
         self._work.passes, self._work.edges = self._work.passes + 1, self._work.edges + len(drawing.edges)
-        self._edge_draws += 1
-        return counts
+        if not query or not drawing.count:
+            return np.empty(0, np.int64)
+        self._stage.context.memory_barrier()
+        return np.frombuffer(self._found.read(4 * drawing.count), np.uint32).astype(np.int64)
 
     def _identify_polygons(self, number: int, query: bool) -> int:
         gl, canvas = self._stage.gl, self._drawn()
@@ -406,38 +487,98 @@ class GlRasteriser:
 
     def _contained(self) -> tuple[Ints, Ints, Ints]:
         gl, canvas, drawing = self._stage.gl, self._drawn(), self._drawing
+        work = self._work
+        work.passes, work.polygons = work.passes + 1, work.polygons + len(drawing.triangles)
+        kept = self._cull()
+        if not kept:
+            work.skipped.append("weigh")
+            return tuple(np.empty(0, np.int64) for _ in range(3))  # type: ignore[return-value]
+        canvas.clear("nearest", value=0)
         canvas.use("holder")
         canvas.masks(colour=False, depth=False)
-        number = self._stage.programs["collect"]["number"]
-        while True:
+        canvas.bind_images()
+        self._triangle_weights.bind_to_storage_buffer(3)
+        self._test_depth(gl.GL_LESS)
+        (fragments,) = self._queried([lambda: self._draw_kept("weigh", kept)])
+        self._stage.context.memory_barrier()
+        work.fragments += fragments
+        sums = canvas.read("nearest", gl.GL_RED_INTEGER, gl.GL_INT, np.int32)
+        pixel = np.flatnonzero(sums)
+        weight = sums.ravel()[pixel]
+        holder = np.searchsorted(self._weights, weight)
+        sure = holder < drawing.count
+        sure[sure] = self._weights[holder[sure]] == weight[sure]
+        rows = np.column_stack([pixel, holder, np.ones(len(pixel), np.int64)])[sure]
+        if sure.all():
+            # Nobody holds an edge, or one object each.
+            work.skipped.append("collect")
+        else:
+            sums.ravel()[pixel[sure]] = 0
+            rows = np.concatenate([rows, self._collect(sums, kept)])
+            rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        self._done()
+        return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy()
+
+    def _collect(self, pixels: npt.NDArray[np.int32], kept: int) -> Ints:
+        """Pixel, object and count where pixels are not 0, by the faces that were kept."""
+        gl, canvas = self._stage.gl, self._drawn()
+        canvas.write(canvas.nearest, pixels)
+        canvas.use("holder")
+        canvas.masks(colour=False, depth=False)
+        canvas.bind(sums=canvas.nearest)
+        # The stencil is 1 there.
+        self._test_depth(gl.GL_ALWAYS)
+        gl.glEnable(gl.GL_STENCIL_TEST)
+        gl.glStencilFunc(gl.GL_ALWAYS, ZERO + 1, 0xFF)
+        gl.glStencilOp(gl.GL_KEEP, gl.GL_KEEP, gl.GL_REPLACE)
+        self._stage.screens["mask"].render(vertices=3)
+        self._test_depth(gl.GL_LESS)
+        gl.glStencilFunc(gl.GL_EQUAL, ZERO + 1, 0xFF)
+        gl.glStencilOp(gl.GL_KEEP, gl.GL_KEEP, gl.GL_KEEP)
+        gl.glEnable(gl.GL_SCISSOR_TEST)
+        try:
+            return self._collect_bands(kept)
+        finally:
+            gl.glDisable(gl.GL_SCISSOR_TEST)
+            gl.glClearBufferiv(gl.GL_STENCIL, 0, np.array([ZERO], np.int32))
+            self._done()
+
+    def _collect_bands(self, kept: int) -> Ints:
+        """All rows of pixels at once, if the driver's buffers have room for what is found; else in bands of rows."""
+        gl, drawing, work = self._stage.gl, self._drawing, self._work
+        object_of = np.repeat(np.arange(drawing.count), np.diff(drawing.triangle_starts))
+        out, bands = [], [(0, drawing.height)]
+        while bands:
+            low, high = bands.pop()
+            gl.glScissor(0, low, drawing.width, high - low)
             self._found.write(bytes(8))
             self._found.bind_to_storage_buffer(2)
-            for k in range(drawing.count):
-                self._count_range(k, k + 1, 1, -1)
-                gl.glStencilFuncSeparate(gl.GL_FRONT, gl.GL_LESS, ZERO, 0xFF)
-                gl.glStencilFuncSeparate(gl.GL_BACK, gl.GL_GREATER, ZERO, 0xFF)
-                gl.glStencilOpSeparate(gl.GL_FRONT, gl.GL_KEEP, gl.GL_KEEP, gl.GL_DECR)
-                gl.glStencilOpSeparate(gl.GL_BACK, gl.GL_KEEP, gl.GL_KEEP, gl.GL_INCR)
-                number.value = k
-                self._draw_faces("collect", k, k + 1)
-            self._work.passes, self._work.polygons = self._work.passes + 2, self._work.polygons + 2 * len(drawing.triangles)
-            self._face_draws += 2
+            self._kept_numbers.bind_to_storage_buffer(5)
+            self._draw_kept("collect", kept)
             self._stage.context.memory_barrier()
             many = int(np.frombuffer(self._found.read(4), np.uint32)[0])
+            work.passes, work.polygons, work.fragments = work.passes + 1, work.polygons + kept, work.fragments + many
+            wanted = 8 * (many + many // 4 + 1)
             if many <= self._found.size // 8 - 1:
-                break
-            if 8 * (2 * many + 1) > self._stage.most_bytes:
+                found = np.frombuffer(self._found.read(8 + 8 * many), np.int32).reshape(-1, 2)[1:].astype(np.int64)
+                sign = np.where(found[:, 1] >= 0, 1, -1)
+                holder = object_of[np.where(sign > 0, found[:, 1], ~found[:, 1])]
+                keys, row = np.unique(found[:, 0] * drawing.count + holder, return_inverse=True)
+                counts = np.bincount(row.reshape(-1), sign, len(keys)).astype(np.int64)
+                rows = np.column_stack([keys // drawing.count, keys % drawing.count, counts])
+                out.append(rows[counts != 0])
+            elif wanted <= self._stage.most_bytes:
+                self._found.orphan(wanted)
+                bands.append((low, high))
+            elif high - low > 1:
+                middle = (low + high) // 2
+                bands += [(low, middle), (middle, high)]
+            else:
                 raise UnsupportedQueryError(
-                    f'resolution: {many} findings are more than the driver\'s buffers hold; use less, or backend="cpu"'
+                    f"resolution: {many} faces in a row of pixels are more than the driver's buffers hold; use less, or "
+                    'backend="cpu"'
                 )
-            self._found.orphan(8 * (2 * many + 1))
-        self._done()
-        rows = np.frombuffer(self._found.read(8 + 8 * many), np.int32).reshape(-1, 2)[1:].astype(np.int64)
-        sign = np.where(rows[:, 1] >= 0, 1, -1)
-        keys = rows[:, 0] * max(drawing.count, 1) + np.where(sign > 0, rows[:, 1], ~rows[:, 1])
-        unique, row = np.unique(keys, return_inverse=True)
-        counts = np.bincount(row.reshape(-1), sign, len(unique)).astype(np.int64)
-        return unique // max(drawing.count, 1), unique % max(drawing.count, 1), counts
+        return np.concatenate(out)
 
     def _maximum_colour(self) -> int:
         canvas = self._drawn()
@@ -450,22 +591,22 @@ class GlRasteriser:
         return int(np.frombuffer(self._found.read(4), np.int32)[0])
 
     def _count_fragments(self) -> None:
-        """What was drawn since the last time, by queries without tests; per object only if some were drawn more often."""
-        if self._canvas is None or not (self._edge_draws or self._face_draws.any()):
+        """What was drawn since the last time: of faces by queries without tests; per object only if some were drawn more
+        often."""
+        if self._canvas is None:
             return
-        canvas, drawing, times = self._drawn(), self._drawing, self._face_draws
-        canvas.use("holder")
-        canvas.masks(colour=False, depth=False)
-        self._done()
-        cuts = np.concatenate([[0], np.flatnonzero(np.diff(times)) + 1, [drawing.count]])
-        spans = [(a, b) for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist()) if a < b and times[a]]
-        covered = self._queried([lambda a=a, b=b: self._draw_faces("count", a, b) for a, b in spans])
-        fragments = sum(int(times[a]) * count for (a, _), count in zip(spans, covered))
         if self._edge_draws:
-            self._set("edges", behind=0, identify=0)
-            (count,) = self._queried([lambda: self._draw_lines(0, drawing.count)])
-            fragments += self._edge_draws * count
-        self._work.fragments += fragments
+            self._work.fragments += int(np.frombuffer(self._edge_fragments.read(4), np.uint32)[0])
+            self._edge_fragments.write(bytes(4))
+        if self._face_draws.any():
+            canvas, times = self._drawn(), self._face_draws
+            canvas.use("holder")
+            canvas.masks(colour=False, depth=False)
+            self._done()
+            cuts = np.concatenate([[0], np.flatnonzero(np.diff(times)) + 1, [self._drawing.count]])
+            spans = [(a, b) for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist()) if a < b and times[a]]
+            covered = self._queried([lambda a=a, b=b: self._draw_faces("count", a, b) for a, b in spans])
+            self._work.fragments += sum(int(times[a]) * count for (a, _), count in zip(spans, covered))
         self._forget()
 
     def _forget(self) -> None:
@@ -478,30 +619,21 @@ class GlRasteriser:
         if begin < end:
             self._faces[program].render(self._stage.context.TRIANGLES, vertices=3 * (end - begin), first=3 * begin)
 
-    def _draw_lines(self, first: int, last: int) -> None:
-        """Edges of objects [first, last), then their ends."""
-        begin, end = (int(self._drawing.edge_starts[k]) for k in (first, last))
-        if begin < end:
-            context, lines = self._stage.context, self._stage.lines
-            self._ends.bind_to_storage_buffer(0)
-            self._edges.bind_to_storage_buffer(1)
-            for ends, mode in enumerate((context.LINES, context.POINTS)):
-                self._set("edges", ends=ends)
-                lines.render(mode, vertices=2 * (end - begin), first=2 * begin)
+    def _draw_kept(self, program: str, kept: int) -> None:
+        """Triangles that were kept."""
+        self._faces[program].render(self._stage.context.TRIANGLES, vertices=3 * kept)
 
     def _queried(self, draws: list[Any]) -> list[int]:
         """An occlusion query each: how many samples passed."""
         gl = self._stage.gl
         if not draws:
             return []
-        queries = np.atleast_1d(gl.glGenQueries(len(draws)))
+        queries = self._stage.query_names(len(draws))
         for query, draw in zip(queries, draws):
             gl.glBeginQuery(gl.GL_SAMPLES_PASSED, query)
             draw()
             gl.glEndQuery(gl.GL_SAMPLES_PASSED)
-        passed = [int(np.ravel(gl.glGetQueryObjectuiv(query, gl.GL_QUERY_RESULT))[0]) for query in queries]
-        gl.glDeleteQueries(len(queries), queries)
-        return passed
+        return [int(np.ravel(gl.glGetQueryObjectuiv(query, gl.GL_QUERY_RESULT))[0]) for query in queries]
 
     def _set(self, program: str, **values: int) -> None:
         for name, value in values.items():
@@ -532,6 +664,10 @@ class GlRasteriser:
             )
         return self._keep(self._stage.context.buffer(data or bytes(64)))
 
+    def _room(self, size: int) -> Any:
+        """A buffer that nothing is written to from here."""
+        return self._keep(self._stage.context.buffer(reserve=max(size, 64)))
+
     def _integers(self, name: str) -> Ints:
         gl = self._stage.gl
         read = _thread.run(lambda: self._drawn().read(name, gl.GL_RED_INTEGER, gl.GL_INT, np.int32))
@@ -551,3 +687,8 @@ def _snapped(points: Floats) -> Ints:
     """Pixel coordinates in parts, as `raster.snap_rows`."""
     parts = np.floor(points[:, :2] * (1 << SUBPIXEL_BITS) + 0.5)
     return np.clip(parts, -MOST_PARTS, MOST_PARTS).astype(np.int64)
+
+
+def _random_weights(count: int) -> Ints:
+    """Different numbers of 23 bits."""
+    return np.random.default_rng(0).choice(1 << _WEIGHT_BITS, count, replace=False).astype(np.int64)

@@ -1,8 +1,7 @@
-// Pixels without an edge: nothing is in front of depth 0.
+// Pixels whose sum of weights is not 0.
 
-uniform isampler2D owner;
+uniform isampler2D sums;
 
 void main() {
-    if (texelFetch(owner, ivec2(floor(gl_FragCoord.xy)), 0).x >= 0) discard;
-    gl_FragDepth = 0.0;
+    if (texelFetch(sums, ivec2(floor(gl_FragCoord.xy)), 0).x == 0) discard;
 }
