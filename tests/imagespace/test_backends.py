@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import thud
-from tests.imagespace.agreement import SIZES, random_scene, run
+from tests.imagespace.agreement import SIZES, random_mesh, random_scene, run
 from tests.oracles.meshes import box_mesh
 from thud.constants import EDGE_OFFSET
 from thud.imagespace import algorithms, backend_gl, interference
@@ -24,7 +24,7 @@ from thud.imagespace.backend_gl import GlRasteriser
 from thud.imagespace.interference import make_drawing
 from thud.imagespace.rasteriser import Drawing, Rasteriser, Work
 from thud.imagespace.scene import make_scene
-from thud.imagespace.view import directions, tight_view
+from thud.imagespace.view import View, camera, directions, tight_view
 
 SIDE = 32
 """Pixels of small drawings."""
@@ -512,6 +512,71 @@ def test_used_often_and_by_many_threads() -> None:
     assert not any(textures(gone))
     with pytest.raises(thud.errors.InvalidInputError, match="load"):
         raster.draw_edges()
+
+
+def close_drawing(seed: int, ratio: float, side: int = 128) -> Drawing:
+    """Three objects, close to the middle of an edge: the view is `ratio` times as deep as a pixel is wide."""
+    rng = np.random.default_rng(seed)
+    turn = rng.normal(size=(3, 4))
+    poses = thud.Pose(rng.uniform(-0.3, 0.3, (3, 3)), turn / np.linalg.norm(turn, axis=1, keepdims=True))
+    scene = make_scene([random_mesh(rng, 1.0) for _ in range(3)], poses)
+    rotation = camera(directions(9)[seed % 9])
+    turned = scene.vertices @ rotation.T
+    middle = turned[scene.edges[rng.integers(len(scene.edges))]].mean(axis=0)
+    near, depth = turned[:, 2].min(), np.ptp(turned[:, 2])
+    pixel = depth / ratio
+    corner = np.array([middle[0] - side / 2 * pixel, middle[1] - side / 2 * pixel, near - 4 * pixel])
+    view = View(rotation, corner, pixel, side, side, float(depth + 8 * pixel))
+    return make_drawing(scene, view, EDGE_OFFSET * pixel)
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e4, 1e5, 1e6, 1e7, 1e8])
+def test_close_views(ratio: float) -> None:
+    """However deep a view is, both find the same, and edges where they are to a tenth of a pixel of depth. Beyond 2^18
+    OpenGL's floats would not do."""
+    pair, many, instead = [CpuRasteriser(), GlRasteriser()], 0, 0
+    for seed in range(12):
+        made = close_drawing(seed, ratio)
+        found, edges = [], []
+        for raster in pair:
+            raster.load(made)
+            assert raster.draw_edges() > 0
+            edges.append(raster.read_edges())
+            found.append(np.column_stack(raster.contained()))
+        np.testing.assert_array_equal(*found)
+        np.testing.assert_array_equal(edges[0][0], edges[1][0])
+        seen = edges[0][0] >= 0
+        assert np.abs(edges[0][1][seen] - edges[1][1][seen]).max() < 0.1 * made.depth / ratio
+        many, instead = many + len(found[0]), instead + backend_gl.too_deep(made)
+    pair[1].release()
+    assert many > 100
+    assert instead == (12 if ratio >= 1e6 else 0)
+
+
+def test_too_deep_and_back() -> None:
+    """The other rasteriser stands in for one drawing, and what it does is counted."""
+    raster = GlRasteriser()
+    shallow, deep = close_drawing(0, 1e3), close_drawing(0, 1e7)
+    for made in (shallow, deep, shallow):
+        raster.load(made)
+        raster.work = Work()
+        assert raster.draw_edges() > 0
+        assert algorithms.detect_interference(raster, made.count) == (raster.read_stencil() > 0).any()
+        assert raster.work.edges == 2 * len(made.edges)
+        assert raster.work.fragments > 0
+    raster.load(deep)
+    raster.release()
+    with pytest.raises(thud.errors.InvalidInputError, match="load"):
+        raster.draw_edges()
+
+
+def test_what_is_far_outside_is_not_too_deep() -> None:
+    """Only what is seen matters."""
+    far = box((3e5, 0, 2), (5e6, 20, 6))
+    assert not backend_gl.too_deep(drawing(far, rows_at(4.0)))
+    assert backend_gl.too_deep(drawing(box((-3e6, 0, 2), (5e6, 20, 6)), rows_at(4.0)))
+    assert backend_gl.too_deep(drawing(([[-3e6, 4, 2], [5e6, 9, 3]], [], [[0, 1]])))
+    assert not backend_gl.too_deep(drawing())
 
 
 CALL = "from thud.imagespace.backend_gl import GlRasteriser\nGlRasteriser()\n"
