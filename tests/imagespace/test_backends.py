@@ -356,7 +356,8 @@ def test_work_counts() -> None:
     faces = 2 * (64 + 200)
     # Front faces once, and twice where both boxes hold an edge.
     assert gl_all.fragments - gl.fragments == faces // 2 + 2 * 64
-    assert cpu_all.fragments - cpu.fragments == faces
+    # Half of them are behind all edges, and left out.
+    assert cpu_all.fragments - cpu.fragments == faces // 2
     assert cpu.fragments - faces - 400 == gl.fragments - faces - 400 == SIDE * (SIDE + 2)
 
 

@@ -1,6 +1,7 @@
 """`interference`: which closed meshes overlap, in images of them.
 
-1. Coarse models first (5.2.2): only objects whose boxes overlap another's are drawn, and only where boxes overlap.
+1. Coarse models first (5.2.2): only objects whose boxes overlap another's are drawn, only where boxes overlap, and of their
+   edges only those that reach into another's box.
 2. Each view draws all of them at once: edges, then the faces in front of them, layer by layer (`layers`).
 3. With `precision`, pairs that were not found are looked at again, closer, until pixels are small enough.
 4. With `exact`, the mesh test has the last word on what was found.
@@ -15,13 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._threads import run_rows
 from thud.constants import EDGE_OFFSET, PRECISION_PIXELS
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
+from thud.imagespace.placing import project_rows
 from thud.imagespace.rasteriser import Drawing, Rasteriser
-from thud.imagespace.scene import Scene, make_scene
+from thud.imagespace.scene import Scene, checked_meshes, scene_of, world_boxes
 from thud.imagespace.view import MOST_VIEWS, View, box_corners, directions, tight_view
-from thud.pose import as_poses
 from thud.results import Interference
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -69,36 +71,42 @@ def interference(
     pairs : (M, 2) only these pairs of objects are asked about and reported; None: all
     """
     shape, views, most, fine = checked_options(resolution, views, layers, precision, backend)
-    scene = make_scene(meshes, poses)
+    chosen, rows = checked_meshes(meshes, poses)
+    boxes = world_boxes(chosen, rows, threads)
+    candidates = box_pairs(boxes)
+    if pairs is not None:
+        asked = _pair_keys(pairs, len(chosen))
+        candidates = candidates[np.isin(candidates[:, 0] * len(chosen) + candidates[:, 1], asked)]
+    # The scene has the objects that may interfere; they count anew in it.
+    objects, numbered = np.unique(candidates, return_inverse=True)
+    numbered = numbered.reshape(-1, 2)
+    scene = scene_of([chosen[k] for k in objects], rows[objects], boxes[objects], threads)
     raster = make_rasteriser(backend, threads)
     try:
-        finder = _Finder(scene, raster)
-        candidates = box_pairs(scene.boxes)
-        asked = None if pairs is None else _pair_keys(pairs, scene.count)
-        if asked is not None:
-            candidates = candidates[np.isin(candidates[:, 0] * scene.count + candidates[:, 1], asked)]
+        finder = _Finder(scene, raster, threads)
         if len(candidates):
-            objects = np.unique(candidates)
-            regions = overlap_boxes(scene.boxes, candidates)
+            regions = overlap_boxes(boxes, candidates)
+            drawn = scene.reaching_edges(numbered, threads)
             for direction in directions(views):
-                finder.look(objects, box_corners(regions), direction, shape, most)
+                view = tight_view(box_corners(regions), direction, shape, scene.vertices)
+                finder.draw(drawn, np.arange(scene.count), view, most)
             if fine is not None:
-                for pair, region in zip(candidates, regions):
+                for pair, region in zip(numbered, regions):
                     if tuple(pair) not in finder.seen:
                         _look_closer(finder, pair, region, directions(views), fine)
-        result = finder.result()
+        result = finder.result(objects)
     finally:
         raster.release()
-    if asked is not None:
-        result = _only(result, np.isin(result.pairs[:, 0] * scene.count + result.pairs[:, 1], asked))
-    return _exactly(result, list(meshes), as_poses(poses, "poses"), threads) if exact else result
+    if pairs is not None:
+        result = _only(result, np.isin(result.pairs[:, 0] * len(chosen) + result.pairs[:, 1], asked))
+    return _exactly(result, chosen, rows, threads) if exact else result
 
 
 class _Finder:
     """Looks at a scene and keeps what it sees."""
 
-    def __init__(self, scene: Scene, raster: Rasteriser) -> None:
-        self.scene, self.raster = scene, raster
+    def __init__(self, scene: Scene, raster: Rasteriser, threads: int | None) -> None:
+        self.scene, self.raster, self.threads = scene, raster, threads
         self.seen: set[tuple[int, int]] = set()
         self.views, self.offset = 0, 0.0
         # Rows: lower object, higher object, object of the edge, its two vertices.
@@ -107,19 +115,13 @@ class _Finder:
         self._selves: set[int] = set()
         self._open: set[int] = set()
 
-    def look(self, objects: Ints, region: Floats, direction: Floats, shape: tuple[int, int], layers: int) -> None:
-        """Draw some objects as seen along a direction, tight around the points of a region."""
-        scene = self.scene.only(objects)
-        view = tight_view(region, direction, shape, scene.vertices)
-        self.draw(scene, objects, view, layers)
-
     def draw(self, scene: Scene, objects: Ints, view: View, layers: int, *, inward: bool = False) -> None:
         """All layers of one view of the scene of these objects. `inward`: edges are drawn inside of their objects, where those
         of meshes in the same place are inside each other, and every edge inside its own."""
         offset = (-EDGE_OFFSET if inward else EDGE_OFFSET) * view.pixel
         self.views, self.offset = self.views + 1, max(self.offset, offset + view.pixel)
         raster = self.raster
-        raster.load(make_drawing(scene, view, offset))
+        raster.load(make_drawing(scene, view, offset, self.threads))
         edge_objects = np.repeat(np.arange(scene.count), np.diff(scene.edge_starts))
         for layer in range(layers):
             if not raster.draw_edges(behind=layer > 0):
@@ -143,34 +145,41 @@ class _Finder:
         self._rows.append(np.column_stack([np.minimum(a, b), np.maximum(a, b), a, vertices]))
         at = np.column_stack([pixel % view.width + 0.5, pixel // view.width + 0.5, depth])
         self._points.append(view.unproject(at))
-        self.seen.update(map(tuple, np.unique(self._rows[-1][:, :2], axis=0).tolist()))
+        keys = np.unique(self._rows[-1][:, 0] * self.scene.count + self._rows[-1][:, 1])
+        self.seen.update(zip((keys // self.scene.count).tolist(), (keys % self.scene.count).tolist()))
 
-    def result(self) -> Interference:
-        """What was seen."""
+    def result(self, numbers: Ints) -> Interference:
+        """What was seen; `numbers` of the scene's objects, ascending."""
         rows, points = np.concatenate(self._rows), np.concatenate(self._points)
-        pairs, row, pixels = np.unique(rows[:, :2], axis=0, return_inverse=True, return_counts=True)
+        count = max(self.scene.count, 1)
+        keys, row, pixels = np.unique(rows[:, 0] * count + rows[:, 1], return_inverse=True, return_counts=True)
+        pairs = numbers[np.column_stack([keys // count, keys % count])]
         order = np.argsort(row.reshape(-1), kind="stable")
         work = self.raster.work
         return Interference(
-            pairs, pixels.astype(np.int64), points[order], row.reshape(-1)[order].astype(np.int64), rows[order, 2],
-            rows[order, 3:].copy(), np.array(sorted(self._selves), np.int64), np.array(sorted(self._open), np.int64),
+            pairs, pixels.astype(np.int64), points[order], row.reshape(-1)[order].astype(np.int64), numbers[rows[order, 2]],
+            rows[order, 3:].copy(), numbers[sorted(self._selves)], numbers[sorted(self._open)],
             self.offset, self.views, work.passes, work.polygons, work.fragments, self.raster.name,
         )  # fmt: skip
 
 
-def make_drawing(scene: Scene, view: View, offset: float) -> Drawing:
+def make_drawing(scene: Scene, view: View, offset: float, threads: int | None = None) -> Drawing:
     """A scene in the pixels of a view, edges moved outward by `offset` metres."""
+    points, moved = np.empty_like(scene.vertices), np.empty_like(scene.vertices)
+    run_rows(
+        project_rows, len(points), threads, scene.vertices, scene.normals, offset, np.ascontiguousarray(view.rotation),
+        view.lower, view.pixel, points, moved, rows_per_chunk=8192,
+    )  # fmt: skip
     return Drawing(
-        view.width, view.height, view.depth, view.project(scene.vertices),
-        view.project(scene.vertices + offset * scene.normals), scene.triangles, scene.edges,
-        scene.triangle_starts, scene.edge_starts,
+        view.width, view.height, view.depth, points, moved, scene.triangles, scene.edges, scene.triangle_starts,
+        scene.edge_starts,
     )  # fmt: skip
 
 
 def _look_closer(finder: _Finder, pair: Ints, region: Floats, rays: Floats, precision: float) -> None:
     """Look at one pair, where their boxes overlap, with pixels of a quarter of `precision`, until it is seen."""
     pixel = precision / PRECISION_PIXELS
-    scene = finder.scene.only(pair)
+    scene = finder.scene.only(pair).reaching_edges(np.array([[0, 1]]), finder.threads)
     for direction in rays:
         whole = tight_view(box_corners(region[None]), direction, (CLOSE_PIXELS, CLOSE_PIXELS), scene.vertices)
         for view in whole.cut(pixel, CLOSE_PIXELS):
@@ -215,7 +224,6 @@ def _exactly(result: Interference, meshes: list[TriangleMesh], rows: Floats, thr
     """Only the pairs that the exact mesh test confirms."""
     from thud.narrowphase.mesh_dispatch import intersects
 
-    rows = np.repeat(rows, len(meshes), axis=0) if len(rows) == 1 else rows
     kept = np.zeros(len(result.pairs), bool)
     for k, (a, b) in enumerate(result.pairs):
         kept[k] = intersects(meshes[a], meshes[b], rows[a : a + 1], rows[b : b + 1], 1, threads)[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thud._threads import run_rows
 from thud.errors import InvalidInputError
+from thud.imagespace.placing import box_rows, place_rows, reaching_rows
 from thud.pose import as_poses
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -45,20 +47,34 @@ class Scene:
 
     def only(self, objects: Ints) -> Scene:
         """The scene of some of the objects, in that order; their rows count anew."""
-        rows, starts = [], []
-        for begin in (self.vertex_starts, self.triangle_starts, self.edge_starts):
-            rows.append(np.concatenate([np.arange(begin[k], begin[k + 1]) for k in objects] or [np.arange(0)]))
-            starts.append(np.concatenate([[0], np.cumsum(begin[objects + 1] - begin[objects])]).astype(np.int64))
-        shift = np.repeat(starts[0][:-1] - self.vertex_starts[objects], starts[1][1:] - starts[1][:-1])
-        edge_shift = np.repeat(starts[0][:-1] - self.vertex_starts[objects], starts[2][1:] - starts[2][:-1])
-        return Scene(
-            self.vertices[rows[0]], self.normals[rows[0]], self.triangles[rows[1]] + shift[:, None],
-            self.edges[rows[2]] + edge_shift[:, None], starts[1], starts[2], starts[0], self.boxes[objects],
-        )  # fmt: skip
+        starts = np.zeros((3, len(objects) + 1), np.int64)
+        rows: list[list[npt.NDArray[Any]]] = [[], [], [], []]
+        for place, k in enumerate(objects):
+            spans = [slice(begin[k], begin[k + 1]) for begin in (self.vertex_starts, self.triangle_starts, self.edge_starts)]
+            shift = starts[0, place] - self.vertex_starts[k]
+            rows[0].append(self.vertices[spans[0]])
+            rows[1].append(self.normals[spans[0]])
+            rows[2].append(self.triangles[spans[1]] + shift)
+            rows[3].append(self.edges[spans[2]] + shift)
+            starts[:, place + 1] = starts[:, place] + [span.stop - span.start for span in spans]
+        vertices, normals, triangles, edges = (np.concatenate(some) for some in rows)
+        return Scene(vertices, normals, triangles, edges, starts[1], starts[2], starts[0], self.boxes[objects])
+
+    def reaching_edges(self, pairs: Ints, threads: int | None = None) -> Scene:
+        """The same scene with only those edges that reach into the box of another object, of those in (M, 2) pairs: no other
+        edge can be inside of one, and then it hides none that is."""
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        both = both[np.argsort(both[:, 0], kind="stable")]
+        starts = np.searchsorted(both[:, 0], np.arange(self.count + 1))
+        reaches = np.empty(len(self.edges), np.bool_)
+        arrays = (starts, both[:, 1].copy(), self.boxes, self.vertices, self.edges, self.edge_starts, reaches)
+        run_rows(reaching_rows, self.count, threads, *arrays, rows_per_chunk=1)
+        left = np.concatenate([[0], np.cumsum(reaches)])
+        return replace(self, edges=self.edges[reaches], edge_starts=left[self.edge_starts])
 
 
-def make_scene(meshes: Sequence[TriangleMesh], poses: Any) -> Scene:
-    """Scene of meshes at poses, one each; a named error if one is not closed."""
+def checked_meshes(meshes: Sequence[TriangleMesh], poses: Any) -> tuple[list[TriangleMesh], Floats]:
+    """Meshes and (N, 12) poses, one each; a named error if one is not closed."""
     meshes = list(meshes)
     for k, mesh in enumerate(meshes):
         if not isinstance(mesh, TriangleMesh):
@@ -70,38 +86,35 @@ def make_scene(meshes: Sequence[TriangleMesh], poses: Any) -> Scene:
         rows = np.repeat(rows, len(meshes), axis=0)
     if len(rows) != len(meshes):
         raise InvalidInputError(f"poses: expected one a mesh ({len(meshes)}), got {len(rows)}")
-    vertices, triangles, edges = [], [], []
-    starts = np.zeros((3, len(meshes) + 1), np.int64)
+    return meshes, np.ascontiguousarray(rows)
+
+
+def world_boxes(meshes: list[TriangleMesh], rows: Floats, threads: int | None = None) -> Floats:
+    """(N, 6) lower and upper corners of the boxes of meshes at (N, 12) poses."""
+    vertices, starts = _side_by_side([np.asarray(mesh.vertices) for mesh in meshes], np.empty((0, 3)))
     boxes = np.empty((len(meshes), 6))
-    for k, (mesh, row) in enumerate(zip(meshes, rows)):
-        points = np.asarray(mesh.vertices) @ row[:9].reshape(3, 3).T + row[9:]
-        faces = np.asarray(mesh.faces)
-        if signed_volume(points, faces) < 0.0:
-            # Inside out: drawn the right way round.
-            faces = faces[:, ::-1]
-        vertices.append(points)
-        triangles.append(faces + starts[0, k])
-        edges.append(mesh.topology.edges + starts[0, k])
-        starts[:, k + 1] = starts[:, k] + [len(points), len(faces), len(edges[-1])]
-        boxes[k, :3], boxes[k, 3:] = points.min(axis=0), points.max(axis=0)
-    points = np.concatenate(vertices) if vertices else np.empty((0, 3))
-    faces = np.concatenate(triangles) if triangles else np.empty((0, 3), np.int64)
-    lines = np.concatenate(edges) if edges else np.empty((0, 2), np.int64)
-    return Scene(points, vertex_normals(points, faces), faces, lines, starts[1], starts[2], starts[0], boxes)
+    run_rows(box_rows, len(meshes), threads, rows, starts, vertices, boxes, rows_per_chunk=1)
+    return boxes
 
 
-def signed_volume(vertices: Floats, triangles: Ints) -> float:
-    """Volume of a closed mesh; negative if it is inside out."""
-    a, b, c = (vertices[triangles[:, k]] - vertices[0] for k in range(3))
-    return float((np.cross(a, b) * c).sum() / 6.0)
+def make_scene(meshes: Sequence[TriangleMesh], poses: Any, threads: int | None = None) -> Scene:
+    """Scene of closed meshes at poses, one each."""
+    chosen, rows = checked_meshes(meshes, poses)
+    return scene_of(chosen, rows, world_boxes(chosen, rows, threads), threads)
 
 
-def vertex_normals(vertices: Floats, triangles: Ints) -> Floats:
-    """(V, 3) mean normals of the triangles around, by area."""
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    area = np.cross(b - a, c - a)
+def scene_of(meshes: list[TriangleMesh], rows: Floats, boxes: Floats, threads: int | None = None) -> Scene:
+    """Scene of meshes at (N, 12) poses with these world boxes."""
+    vertices, vertex_starts = _side_by_side([np.asarray(mesh.vertices) for mesh in meshes], np.empty((0, 3)))
+    triangles, triangle_starts = _side_by_side([np.asarray(mesh.faces) for mesh in meshes], np.empty((0, 3), np.int64))
+    edges, edge_starts = _side_by_side([mesh.topology.edges for mesh in meshes], np.empty((0, 2), np.int64))
     normals = np.empty_like(vertices)
-    for axis in range(3):
-        normals[:, axis] = np.bincount(triangles.ravel(), np.repeat(area[:, axis], 3), len(vertices))
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.divide(normals, length, out=np.zeros_like(normals), where=length > 0.0)
+    arrays = (rows, vertex_starts, triangle_starts, edge_starts, vertices, triangles, edges, normals)
+    run_rows(place_rows, len(meshes), threads, *arrays, rows_per_chunk=1)
+    return Scene(vertices, normals, triangles, edges, triangle_starts, edge_starts, vertex_starts, boxes)
+
+
+def _side_by_side(arrays: list[npt.NDArray[Any]], none: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Ints]:
+    """One array of all, and where each begins; the last: where it ends."""
+    starts = np.concatenate([[0], np.cumsum([len(array) for array in arrays], dtype=np.int64)]).astype(np.int64)
+    return np.concatenate([none, *arrays]), starts
