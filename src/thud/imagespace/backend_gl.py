@@ -738,8 +738,8 @@ def too_deep(drawing: Drawing) -> bool:
     for points, rows in ((drawing.points, drawing.triangles), (drawing.edge_points, drawing.edges)):
         # Column by column, which is quicker than row by row.
         if any(float(np.abs(points[:, k]).max(initial=0.0)) > MOST_REACH for k in (0, 1)):
-            far = (np.abs(points[:, :2]) > MOST_REACH).any(axis=1)
-            corners = points[rows[far[rows].any(axis=1)], :2]
+            far = np.abs(points[rows][:, :, :2]).max(axis=(1, 2)) > MOST_REACH
+            corners = points[rows][far][:, :, :2]
             if ((corners.max(axis=1) >= 0.0) & (corners.min(axis=1) <= size)).all(axis=1).any():
                 return True
     return False
