@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.meshes import blob_mesh
 from thud.imagespace import interference
+from thud.imagespace.scene import make_scene
 
 
 def box_mesh(half: float = 1.0) -> thud.TriangleMesh:
@@ -82,3 +84,63 @@ def test_meshes_in_the_same_place() -> None:
     got = interference([mesh] * 3, thud.Pose.from_rows(rows), precision=0.1, resolution=128)
     assert got.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
     assert len(got.self_intersecting) == 0
+
+
+def blob(rings: int, seed: int) -> thud.TriangleMesh:
+    return thud.TriangleMesh(*blob_mesh(rings, seed))
+
+
+def test_coarse_models_reject() -> None:
+    rng = np.random.default_rng(6)
+    fine = blob(16, 1)
+    # A ball of few triangles around it.
+    way = rng.normal(size=(60, 3))
+    ball = thud.ConvexHull(way / np.linalg.norm(way, axis=1, keepdims=True)).topology
+    reach = np.linalg.norm(fine.vertices, axis=1).max() / ball.planes[:, 3].min()
+    coarse = thud.TriangleMesh(reach * ball.vertices, ball.triangles)
+    assert thud.contains(coarse, fine.vertices).all()
+    assert len(coarse.faces) < 0.2 * len(fine.faces)
+    for _ in range(6):
+        poses = random_poses(rng, 20, 4.0)
+        options = {"views": 2, "resolution": 700}
+        whole = interference([fine] * 20, poses, **options)
+        tried = interference([fine] * 20, poses, coarse=[coarse] * 20, **options)
+        want = exact_pairs(fine, poses)
+        assert want & set(map(tuple, whole.pairs.tolist())) <= set(map(tuple, tried.pairs.tolist()))
+        # Looking at the coarse models is work, too.
+        assert tried.views == whole.views + 2
+        assert tried.polygons > 2 * 2 * len(coarse.faces)
+    # Two thin ones side by side, askew: their boxes overlap and they do not; the fine ones are not drawn at all.
+    thin, around = (thud.TriangleMesh(mesh.vertices * [3.0, 0.1, 0.1], mesh.faces) for mesh in (fine, coarse))
+    turn = (np.cos(np.pi / 8), 0.0, 0.0, np.sin(np.pi / 8))
+    sides = thud.Pose([[0.0, 0.0, 0.0], [0.7, -0.7, 0.0]], [turn, turn])
+    apart = interference([thin, thin], sides, **options)
+    quick = interference([thin, thin], sides, coarse=[around, around], **options)
+    assert len(apart.pairs) == len(quick.pairs) == 0
+    assert 0 < quick.polygons < 0.5 * apart.polygons
+    with pytest.raises(thud.errors.InvalidInputError, match="coarse"):
+        interference([fine, fine], coarse=[coarse])
+
+
+def test_edges_that_reach_no_other_box_hide_nothing() -> None:
+    # Only those that reach into the box of a neighbour are drawn.
+    rng = np.random.default_rng(7)
+    scene = make_scene([box_mesh()] * 5, random_poses(rng, 5, 1.5))
+    pairs = np.array([[0, 1], [1, 2], [3, 4]])
+    kept = scene.reaching_edges(pairs)
+    for k in range(5):
+        others = [b for a, b in [*pairs.tolist(), *pairs[:, ::-1].tolist()] if a == k]
+        edges = scene.edges[scene.edge_starts[k] : scene.edge_starts[k + 1]]
+        want = [
+            edge.tolist()
+            for edge in edges
+            if any(
+                (scene.vertices[edge].min(axis=0) <= scene.boxes[b, 3:]).all()
+                and (scene.vertices[edge].max(axis=0) >= scene.boxes[b, :3]).all()
+                for b in others
+            )
+        ]
+        assert kept.edges[kept.edge_starts[k] : kept.edge_starts[k + 1]].tolist() == want
+    assert 0 < len(kept.edges) < len(scene.edges)
+    for thread_count in (1, 3):
+        np.testing.assert_array_equal(scene.reaching_edges(pairs, thread_count).edges, kept.edges)

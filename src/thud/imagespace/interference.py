@@ -1,7 +1,7 @@
 """`interference`: which closed meshes overlap, in images of them.
 
 1. Coarse models first (5.2.2): only objects whose boxes overlap another's are drawn, only where boxes overlap, and of their
-   edges only those that reach into another's box.
+   edges only those that reach into another's box. `coarse` models are looked at in the same way before.
 2. Each view draws all of them at once: edges, then the faces in front of them, layer by layer (`layers`).
 3. With `precision`, pairs that were not found are looked at again, closer, until pixels are small enough.
 4. With `exact`, the mesh test has the last word on what was found.
@@ -54,6 +54,7 @@ def interference(
     backend: str = "cpu",
     threads: int | None = None,
     pairs: Any = None,
+    coarse: Sequence[TriangleMesh] | None = None,
 ) -> Interference:
     """All pairs of closed meshes that overlap, containment included; found in images, without trees or preprocessing.
 
@@ -69,6 +70,8 @@ def interference(
     backend : "cpu" (Numba) or "gl" (OpenGL)
     threads : at most so many; None: all cores
     pairs : (M, 2) only these pairs of objects are asked about and reported; None: all
+    coarse : closed meshes of fewer triangles around the meshes, one each: pairs whose coarse models are not seen to overlap are
+        rejected (5.2.2). What sticks out of them is not found there.
     """
     shape, views, most, fine = checked_options(resolution, views, layers, precision, backend)
     chosen, rows = checked_meshes(meshes, poses)
@@ -77,6 +80,12 @@ def interference(
     if pairs is not None:
         asked = _pair_keys(pairs, len(chosen))
         candidates = candidates[np.isin(candidates[:, 0] * len(chosen) + candidates[:, 1], asked)]
+    if coarse is not None:
+        if len(coarse) != len(chosen):
+            raise InvalidInputError(f"coarse: expected one a mesh ({len(chosen)}), got {len(coarse)}")
+        options: Any = {"resolution": resolution, "views": views, "layers": layers, "precision": precision, "backend": backend}
+        rough = interference(coarse, poses, **options, threads=threads, pairs=candidates)
+        candidates = rough.pairs
     # The scene has the objects that may interfere; they count anew in it.
     objects, numbered = np.unique(candidates, return_inverse=True)
     numbered = numbered.reshape(-1, 2)
@@ -99,6 +108,12 @@ def interference(
         raster.release()
     if pairs is not None:
         result = _only(result, np.isin(result.pairs[:, 0] * len(chosen) + result.pairs[:, 1], asked))
+    if coarse is not None:
+        # What drawing the coarse models took counts, too.
+        result = replace(
+            result, views=result.views + rough.views, passes=result.passes + rough.passes,
+            polygons=result.polygons + rough.polygons, fragments=result.fragments + rough.fragments,
+        )  # fmt: skip
     return _exactly(result, chosen, rows, threads) if exact else result
 
 
