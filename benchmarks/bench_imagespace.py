@@ -59,8 +59,10 @@ def _tree_pairs(meshes: list[thud.TriangleMesh], vertices: list[Floats]) -> Pair
     return {(int(a), int(b)) for a, b in box_pairs(_boxes(vertices)) if thud.intersects(meshes[a], meshes[b])[0]}
 
 
-def _image_pairs(frames: _Frames, vertices: list[Floats], **options: Any) -> Pairs:
-    meshes = [mesh.deformed(v) for mesh, v in zip(frames.meshes, vertices, strict=True)]
+def _image_pairs(frames: _Frames, vertices: list[Floats], *, new: bool = False, **options: Any) -> Pairs:
+    """`new`: as if the faces were others in every frame, too."""
+    both = zip(frames.meshes, vertices, strict=True)
+    meshes = [thud.TriangleMesh(v, mesh.faces) if new else mesh.deformed(v) for mesh, v in both]
     return set(map(tuple, interference(meshes, **options).pairs.tolist()))
 
 
@@ -104,8 +106,11 @@ def _ways(frames: _Frames) -> dict[str, Callable[[list[Floats]], Pairs]]:
         "thud, refit": lambda v: _tree_pairs([m.deformed(w) for m, w in zip(meshes, v, strict=True)], v),
         "thud, rebuild": lambda v: _tree_pairs([thud.TriangleMesh(w, m.faces) for m, w in zip(meshes, v, strict=True)], v),
         "thud, image 512": lambda v: _image_pairs(frames, v),
+        "thud, image 512, new meshes": lambda v: _image_pairs(frames, v, new=True),
         "thud, image 512, 3 views": lambda v: _image_pairs(frames, v, views=3),
         "thud, image 512, exact": lambda v: _image_pairs(frames, v, exact=True),
+        "thud, image 1024": lambda v: _image_pairs(frames, v, resolution=1024),
+        "thud, image 1024, 3 views": lambda v: _image_pairs(frames, v, resolution=1024, views=3),
     }
     try:
         make_rasteriser("gl", None).release()
