@@ -144,3 +144,23 @@ def test_edges_that_reach_no_other_box_hide_nothing() -> None:
     assert 0 < len(kept.edges) < len(scene.edges)
     for thread_count in (1, 3):
         np.testing.assert_array_equal(scene.reaching_edges(pairs, thread_count).edges, kept.edges)
+
+
+@pytest.mark.parametrize("overlap", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_boxes_that_overlap_hardly(overlap: float) -> None:
+    # The view is tight around the overlap; what sticks out of it by far is counted all the same.
+    mesh = box_mesh()
+    poses = thud.Pose([[0, 0, 0], [2.0 - overlap] * 3])
+    got = interference([mesh, mesh], poses, views=3)
+    assert len(got.not_closed) == len(got.self_intersecting) == 0
+    assert got.offset < 1e-2
+    large = interference([mesh, mesh], thud.Pose(1e6 * poses.rows[:, 9:] + [1e9, -1e9, 0]), views=3)
+    assert len(large.not_closed) == 0
+
+
+def test_precision_that_is_too_fine() -> None:
+    mesh = box_mesh()
+    poses = thud.Pose([[0, 0, 0], [1.9, 1.9, 1.9]])
+    assert interference([mesh, mesh], poses, precision=1e-4).pairs.tolist() == [[0, 1]]
+    with pytest.raises(thud.errors.InvalidInputError, match=r"objects 0 and 1 are 6.75\d* m across; expected at least 1.3e-05"):
+        interference([mesh, mesh], poses, precision=1e-6)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
-from thud.constants import EDGE_OFFSET, PRECISION_PIXELS
+from thud.constants import EDGE_OFFSET, PRECISION_PIXELS, VIEW_SPAN
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.imagespace.placing import project_rows
@@ -86,6 +86,8 @@ def interference(
         options: Any = {"resolution": resolution, "views": views, "layers": layers, "precision": precision, "backend": backend}
         rough = interference(coarse, poses, **options, threads=threads, pairs=candidates)
         candidates = rough.pairs
+    if fine is not None:
+        _check_precision(fine, boxes, candidates)
     # The scene has the objects that may interfere; they count anew in it.
     objects, numbered = np.unique(candidates, return_inverse=True)
     numbered = numbered.reshape(-1, 2)
@@ -97,7 +99,7 @@ def interference(
             regions = overlap_boxes(boxes, candidates)
             drawn = scene.reaching_edges(numbered, threads)
             for direction in directions(views):
-                view = tight_view(box_corners(regions), direction, shape, scene.vertices)
+                view = tight_view(box_corners(regions), direction, shape, box_corners(scene.boxes))
                 finder.draw(drawn, np.arange(scene.count), view, most)
             if fine is not None:
                 for pair, region in zip(numbered, regions):
@@ -196,12 +198,25 @@ def _look_closer(finder: _Finder, pair: Ints, region: Floats, rays: Floats, prec
     pixel = precision / PRECISION_PIXELS
     scene = finder.scene.only(pair).reaching_edges(np.array([[0, 1]]), finder.threads)
     for direction in rays:
-        whole = tight_view(box_corners(region[None]), direction, (CLOSE_PIXELS, CLOSE_PIXELS), scene.vertices)
+        whole = tight_view(box_corners(region[None]), direction, (CLOSE_PIXELS, CLOSE_PIXELS), box_corners(scene.boxes))
         for view in whole.cut(pixel, CLOSE_PIXELS):
             for inward in (False, True):
                 finder.draw(scene, pair, view, ALL_LAYERS, inward=inward)
                 if tuple(pair.tolist()) in finder.seen:
                     return
+
+
+def _check_precision(precision: float, boxes: Floats, pairs: Ints) -> None:
+    """A named error if pixels would be too small for two objects together."""
+    a, b = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
+    across = np.linalg.norm(np.maximum(a[:, 3:], b[:, 3:]) - np.minimum(a[:, :3], b[:, :3]), axis=1)
+    least = across.max(initial=0.0) * PRECISION_PIXELS / VIEW_SPAN
+    if precision < least:
+        k = int(np.argmax(across))
+        raise InvalidInputError(
+            f"precision: objects {pairs[k, 0]} and {pairs[k, 1]} are {across[k]:g} m across; expected at least {least:.2g}, "
+            f"got {precision:g}"
+        )
 
 
 def make_rasteriser(backend: str, threads: int | None) -> Rasteriser:

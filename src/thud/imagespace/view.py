@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import VIEW_MARGIN
+from thud.constants import VIEW_MARGIN, VIEW_SPAN
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,18 +92,17 @@ def box_corners(boxes: Floats) -> Floats:
 
 def tight_view(points: Floats, direction: Floats, resolution: tuple[int, int], seen: Floats) -> View:
     """The view along a direction that shows all points, as large as fits the resolution (width, height); as deep as all that is
-    `seen`: faces in front of a region count, too."""
+    `seen` (points around it): faces in front of a region count, too."""
     rotation = camera(direction)
     turned = points @ rotation.T
     lower, upper = turned.min(axis=0), turned.max(axis=0)
     extent = np.maximum(upper - lower, 0.0)
-    size = float(np.abs(turned).max()) + float(extent.max())
     pixel = max(float(extent[0]) / (resolution[0] - 2 * VIEW_MARGIN), float(extent[1]) / (resolution[1] - 2 * VIEW_MARGIN))
-    if not pixel > 1e-12 * size:
-        pixel = max(1e-12 * size, 1e-300)
+    around = seen @ rotation.T
+    pixel = max(pixel, float(np.ptp(around, axis=0).max()) / VIEW_SPAN, 1e-12 * float(np.abs(turned).max()), 1e-300)
     middle = 0.5 * (lower + upper)
     corner = middle - 0.5 * pixel * np.array([resolution[0], resolution[1], 0.0])
-    along = seen @ rotation[2]
+    along = around[:, 2]
     room = 4.0 * pixel
     corner[2] = along.min() - room
     return View(rotation, corner, pixel, resolution[0], resolution[1], float(np.ptp(along)) + 2.0 * room)

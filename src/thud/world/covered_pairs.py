@@ -13,8 +13,8 @@ from thud.narrowphase import mesh_dispatch
 from thud.narrowphase.pair_cache import PairCache
 from thud.pose import Pose
 from thud.results import Contacts, Distances, Impacts
+from thud.shapes.box import Box
 from thud.shapes.compound import Compound
-from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.surface import DisplacedSurface
@@ -38,15 +38,17 @@ def has_surface_inside(shape: Shape) -> bool:
     return any(isinstance(part, DisplacedSurface) or has_surface_inside(part) for part in shape.shapes)
 
 
-def cover_of(shape: Shape, boxes: bool = False) -> Shape:
-    """A convex shape that holds the shape; of a surface its box, ground included. boxes: of a mesh, too."""
-    if not isinstance(shape, DisplacedSurface) and not (boxes and isinstance(shape, TriangleMesh)):
+def cover_of(shape: Shape, meshes: str) -> Shape:
+    """A convex shape that holds the shape; of a surface its box, ground included. meshes: "hull", "box", or "auto": the box of
+    one that was deformed (it may be another in the next frame), else the hull."""
+    changes = isinstance(shape, TriangleMesh) and (meshes == "box" or (meshes == "auto" and shape.is_refitted))
+    if not changes and not isinstance(shape, DisplacedSurface):
         return cover(shape)
     box = shape.bounds()
     lower, upper = box.lower[0], box.upper[0]
     room = _ROOM * (np.abs(lower).max() + np.abs(upper).max() + 1.0)
-    ends = lower - room, upper + room
-    return ConvexHull(np.array([[ends[k >> axis & 1][axis] for axis in range(3)] for k in range(8)]))
+    # Quicker than the hull of its corners.
+    return Compound([Box(0.5 * (upper - lower) + room)], Pose(0.5 * (lower + upper)))
 
 
 def _with_surface(a: Shape, b: Shape) -> bool:

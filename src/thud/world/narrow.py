@@ -155,12 +155,18 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
         if caches is not None:
             caches.begin()
         for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-            cache = None if caches is None else caches.cache(a, b, pairs[ask[rows]])
+            # What was kept of a mesh that has changed its shape is of no use.
+            keep = caches is not None and not (_is_deformed(a) or _is_deformed(b))
+            cache = caches.cache(a, b, pairs[ask[rows]]) if caches is not None and keep else None
             hit[ask[rows]] = covered_pairs.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
         if caches is not None:
             caches.end()
     stats.hits = int(hit.sum())
     return hit
+
+
+def _is_deformed(shape: Shape) -> bool:
+    return isinstance(shape, TriangleMesh) and shape.is_refitted
 
 
 def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Contacts:

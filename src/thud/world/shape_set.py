@@ -1,8 +1,8 @@
 """The shapes of a world: each kept once, packed as they come, for the kernels.
 
 A convex shape (or a compound of such) is packed as it is. One with a mesh in it, or a displaced surface, is packed as its
-cover, a convex hull: that gives its box, and the mid phase; the narrow phase takes the shape itself. Where meshes change
-at every frame their covers may be boxes, which cost next to nothing.
+cover, a convex hull: that gives its box, and the mid phase; the narrow phase takes the shape itself. The covers of meshes
+that change at every frame are boxes, which cost next to nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SIMPLE = frozenset({Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere}
 class ShapeSet:
     """Shapes by index. An index stays until its shape's last user is gone; then it may become another's."""
 
-    def __init__(self, boxes: bool = False) -> None:
-        self._boxes = boxes
+    def __init__(self, covers: str = "auto") -> None:
+        self._covers = covers
         self.shapes: list[Shape | None] = []
         self.users: list[int] = []
         self._number: dict[Hashable, int] = {}
@@ -145,7 +145,7 @@ class ShapeSet:
             self._packed, self._garbage = None, 0
             self._pending = {k: None for k, shape in enumerate(self.shapes) if shape is not None}
         if self._pending:
-            covers = [cover_of(self.shape(k), self._boxes) if self.is_covered[k] else self.shape(k) for k in self._pending]
+            covers = [cover_of(self.shape(k), self._covers) if self.is_covered[k] else self.shape(k) for k in self._pending]
             fresh = pack_now(tuple(covers))
             first = 0 if self._packed is None else len(self._packed.shape_ints)
             self._packed = fresh if self._packed is None else joined(self._packed, fresh)
