@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -113,28 +114,34 @@ def _spread_order(points: Floats) -> Ints:
 
 def _from_triangles(vertices: Floats, triangles: Ints, neighbors: Ints, normals: Floats) -> HullTopology:
     """Merge triangles of one plane into polygons, by flooding over neighbours with the same normal."""
-    group = np.full(len(triangles), -1, dtype=np.int64)
-    groups: list[list[int]] = []
-    for seed in range(len(triangles)):
-        if group[seed] >= 0:
-            continue
-        group[seed], stack, members = len(groups), [seed], []
-        while stack:
-            triangle = stack.pop()
-            members.append(triangle)
-            for other in neighbors[triangle]:
-                if group[other] < 0 and np.abs(normals[other] - normals[seed]).max() < HULL_COPLANAR:
-                    group[other] = len(groups)
-                    stack.append(int(other))
-        groups.append(members)
-    loops: list[list[int]] = []
-    for members in groups:
-        loop = _boundary_loop(triangles[members])
-        if loop is None:
-            loops.extend(triangles[members].tolist())
-        else:
-            loops.append(loop)
+    # All of a flood are within HULL_COPLANAR of its first, and so neighbours within twice that of each other.
+    alike = np.abs(normals[neighbors] - normals[:, None]).max(axis=2) < 2.0 * HULL_COPLANAR
+    alone = ~alike.any(axis=1)
+    loops: list[list[int]] = triangles.tolist()
+    if not alone.all():
+        grouped = alone.copy()
+        loops = []
+        for seed, corners in enumerate(triangles.tolist()):
+            if alone[seed]:
+                loops.append(corners)
+            elif not grouped[seed]:
+                members = _flood(seed, neighbors, normals, grouped)
+                loop = _boundary_loop(triangles[members])
+                loops.extend(triangles[members].tolist() if loop is None else [loop])
     return _assemble(vertices, triangles, loops)
+
+
+def _flood(seed: int, neighbors: Ints, normals: Floats, grouped: npt.NDArray[np.bool_]) -> list[int]:
+    """Triangles with the normal of the seed that are reached from it; they are marked as grouped."""
+    grouped[seed], stack, members = True, [seed], []
+    while stack:
+        triangle = stack.pop()
+        members.append(triangle)
+        for other in neighbors[triangle]:
+            if not grouped[other] and np.abs(normals[other] - normals[seed]).max() < HULL_COPLANAR:
+                grouped[other] = True
+                stack.append(int(other))
+    return members
 
 
 def _boundary_loop(triangles: Ints) -> list[int] | None:
@@ -159,53 +166,56 @@ def _boundary_loop(triangles: Ints) -> list[int] | None:
 
 
 def _assemble(vertices: Floats, triangles: Ints, loops: list[list[int]]) -> HullTopology:
-    planes = np.array([_loop_plane(vertices[loop]) for loop in loops])
-    edge_ids: dict[tuple[int, int], int] = {}
-    edges: list[tuple[int, int]] = []
-    edge_faces: list[list[int]] = []
-    loop_edges: list[int] = []
-    for face, loop in enumerate(loops):
-        for k, tail in enumerate(loop):
-            head = loop[(k + 1) % len(loop)]
-            if (head, tail) in edge_ids:
-                edge = edge_ids[head, tail]
-                edge_faces[edge][1] = face
-            else:
-                edge = edge_ids[tail, head] = len(edges)
-                edges.append((tail, head))
-                edge_faces.append([face, -1])
-            loop_edges.append(edge)
-    if any(right < 0 for _, right in edge_faces) or len(vertices) - len(edges) + len(loops) != 2:
+    sizes = np.array([len(loop) for loop in loops])
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    tail = np.fromiter(chain.from_iterable(loops), np.int64, int(starts[-1]))
+    follow = np.arange(1, len(tail) + 1)
+    follow[starts[1:] - 1] = starts[:-1]
+    head, face = tail[follow], np.repeat(np.arange(len(loops)), sizes)
+    # Edges in the order in which they first appear; the second time they must run the other way.
+    _, first, which, uses = np.unique(
+        np.minimum(tail, head) * len(vertices) + np.maximum(tail, head),
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    loop_edges, side = rank[which.reshape(-1)], first[order]
+    other = np.full(len(order), -1)
+    later = np.ones(len(tail), np.bool_)
+    later[side] = False
+    other[loop_edges[later]] = np.flatnonzero(later)
+    edges = np.column_stack([tail[side], head[side]])
+    if (uses != 2).any() or (tail[other] != edges[:, 1]).any() or len(vertices) - len(edges) + len(loops) != 2:
         if len(loops) == len(triangles):
             raise InvalidShapeError("points: their hull has no consistent faces; they may span almost no volume")
         return _assemble(vertices, triangles, triangles.tolist())
-    neighbours: list[list[tuple[int, int]]] = [[] for _ in vertices]
-    for edge, (tail, head) in enumerate(edges):
-        neighbours[tail].append((head, edge))
-        neighbours[head].append((tail, edge))
-    counts = [len(n) for n in neighbours]
+    ends = edges.ravel()
+    by_vertex = np.argsort(ends, kind="stable")
     return HullTopology(
         vertices=np.ascontiguousarray(vertices),
         triangles=triangles,
-        planes=planes,
-        loop_starts=np.concatenate([[0], np.cumsum([len(loop) for loop in loops])]).astype(np.int64),
-        loops=np.array([v for loop in loops for v in loop], dtype=np.int64),
-        loop_edges=np.array(loop_edges, dtype=np.int64),
-        edges=np.array(edges, dtype=np.int64),
-        edge_faces=np.array(edge_faces, dtype=np.int64),
-        link_starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        links=np.array([v for n in neighbours for v, _ in n], dtype=np.int64),
-        link_edges=np.array([e for n in neighbours for _, e in n], dtype=np.int64),
+        planes=_loop_planes(vertices[tail], starts, follow, face),
+        loop_starts=starts,
+        loops=tail,
+        loop_edges=loop_edges,
+        edges=edges,
+        edge_faces=np.column_stack([face[side], face[other]]),
+        link_starts=np.searchsorted(ends[by_vertex], np.arange(len(vertices) + 1)),
+        links=edges[:, ::-1].ravel()[by_vertex],
+        link_edges=by_vertex // 2,
     )
 
 
-def _loop_plane(corners: Floats) -> Floats:
-    """Unit normal by Newell's sum, and the offset that leaves all corners inside."""
-    middle = corners.mean(axis=0)
-    spokes = corners - middle
-    normal = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
-    length = np.linalg.norm(normal)
-    if length == 0.0:
+def _loop_planes(corners: Floats, starts: Ints, follow: Ints, face: Ints) -> Floats:
+    """Of each loop: unit normal by Newell's sum, and the offset that leaves all corners inside."""
+    middle = np.add.reduceat(corners, starts[:-1]) / np.diff(starts)[:, None]
+    spokes = corners - middle[face]
+    normal = np.add.reduceat(np.cross(spokes, spokes[follow]), starts[:-1])
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    if (length == 0.0).any():
         raise InvalidShapeError("points: a face of their hull has no area; they may span almost no volume")
     normal /= length
-    return np.append(normal, (corners @ normal).max())
+    return np.column_stack([normal, np.maximum.reduceat(np.einsum("ij,ij->i", corners, normal[face]), starts[:-1])])
