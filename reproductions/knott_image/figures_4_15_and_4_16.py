@@ -2,6 +2,7 @@
 
 A finer mesh covers the same pixels, so fragments cannot be linear in polygons. What the paper says, that each edge or polygon
 is rendered a constant number of times, is that they are linear in those that drawing everything once makes; this is asserted.
+In the paper's range of polygons most of our time goes into pixels, so that the range goes on beyond it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ METHODS: dict[str, Callable[..., Any]] = {"read pixels": identify_both, "occlusi
 
 RESOLUTIONS = ((256, 256), (640, 480))
 
+#: Most polygons of the paper's Figure 4.16.
+PAPER_POLYGONS = 3_614
+
 #: (numbers of boxes, numbers of polygons, trials)
 _SIZES = {
     "ci": ((4, 8, 16, 24), (206, 606, 1076), 4),
-    "standard": ((10, 20, 40, 60, 80, 100), (606, 1076, 1734, 2580, 3614), 100),
-    "full": ((25, 50, 100, 150, 200, 300, 400), (606, 1076, 1734, 2580, 3614, 5000), 100),
+    "standard": ((10, 20, 40, 60, 80, 100), (606, 1076, 1734, 2580, 3614, 7000, 14000, 28000), 100),
+    "full": ((25, 50, 100, 150, 200, 300, 400), (606, 1076, 1734, 2580, 3614, 5000, 7000, 14000, 28000, 56000), 100),
 }
 
 
@@ -173,9 +177,12 @@ def _report_one(report: Report, name: str, unit: str, label: str, method: str, x
         )
     slope, start, r = linear_fit(x, means)
     both = ""
+    inside = x <= PAPER_POLYGONS
+    if unit == "polygons" and not inside.all():
+        both = f"; in the paper's range R^2 {linear_fit(x[inside], means[inside])[2]:.4f}"
     if len(x) > 4:
         # With fewer points a plane would pass through nearly all of them.
-        both = f"; over {unit} and fragments together R^2 {plane_fit([x, fragments, np.ones(len(x))], means)[1]:.4f}"
+        both += f"; over {unit} and fragments together R^2 {plane_fit([x, fragments, np.ones(len(x))], means)[1]:.4f}"
     text = f"{label}: {1e3 * slope:.2f} us for each of the {unit} + {start:.2f} ms, R^2 {r:.4f} (goal 0.98){both}."
     report.compare("The time is linear.", text, None)
 
