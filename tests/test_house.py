@@ -152,6 +152,17 @@ def test_only_the_four_decorators_compile(decorator: str) -> None:
             assert not re.search(r"@(numba\.)?(njit|jit|vectorize|guvectorize)\b", path.read_text()), path
 
 
+def test_kernels_make_64_bits_of_32_by_name() -> None:
+    # `float(x)` leaves 32 bits as they are in a compiled function, and only there.
+    for path in sorted((ROOT / "src/thud").rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if isinstance(function, ast.FunctionDef) and any(
+                word in ast.unparse(decorator) for decorator in function.decorator_list for word in ("kernel", "device")
+            ):
+                calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+                assert not any(isinstance(call, ast.Name) and call.id == "float" for call in calls), (path, function.name)
+
+
 def test_no_fast_kernel_uses_full_fastmath() -> None:
     from thud import _jit
 

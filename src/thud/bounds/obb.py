@@ -68,7 +68,7 @@ def mean_and_axes(corners, order, start, stop, by_area):
             x += p[0] + q[0] + r[0]
             y += p[1] + q[1] + r[1]
             z += p[2] + q[2] + r[2]
-        total = float(n)
+        total = np.float64(n)
     mean = (x / (3.0 * total), y / (3.0 * total), z / (3.0 * total))
     # The slides: C_jk = 1/(3n) sum (p_j - M_j)(p_k - M_k) + the same of q and r. By area, the integral over the triangle:
     # area / 12 (sum of the three products + the product of the three's sum).
@@ -121,13 +121,14 @@ def obb_rows(begin, end, skip, first, corners, by_area, obbs_out):
             obbs_out[k, i] = np.float32(axes[i])
         o = obbs_out[k]
         axes = (
-            float(o[0]), float(o[1]), float(o[2]), float(o[3]), float(o[4]), float(o[5]), float(o[6]), float(o[7]), float(o[8]),
+            np.float64(o[0]), np.float64(o[1]), np.float64(o[2]), np.float64(o[3]), np.float64(o[4]), np.float64(o[5]),
+            np.float64(o[6]), np.float64(o[7]), np.float64(o[8]),
         )  # fmt: skip
         low, high = extents(corners, order, start, stop, mean, axes)
         m = (0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2]))
         for i in range(3):
             obbs_out[k, 9 + i] = np.float32(mean[i] + m[0] * axes[i] + m[1] * axes[3 + i] + m[2] * axes[6 + i])
-        low, high = extents(corners, order, start, stop, (float(o[9]), float(o[10]), float(o[11])), axes)
+        low, high = extents(corners, order, start, stop, (np.float64(o[9]), np.float64(o[10]), np.float64(o[11])), axes)
         half = (max(high[0], -low[0]), max(high[1], -low[1]), max(high[2], -low[2]))
         # The axes are orthonormal to float32 only: this much makes slabs and box agree.
         skew = OBB_SKEW * (half[0] + half[1] + half[2])

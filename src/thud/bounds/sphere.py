@@ -156,5 +156,5 @@ def sphere_rows(begin, end, skip, first, corners, spheres_out):
         for axis in range(3):
             spheres_out[k, axis] = np.float32(center[axis])
         # About the rounded centre, the radius is what the farthest corner needs.
-        center = (float(spheres_out[k, 0]), float(spheres_out[k, 1]), float(spheres_out[k, 2]))
+        center = (np.float64(spheres_out[k, 0]), np.float64(spheres_out[k, 1]), np.float64(spheres_out[k, 2]))
         spheres_out[k, 3] = up32(math.sqrt(_farthest(corners, start, stop, center)[0]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._jit import device, kernel
 from thud.bounds.support_planes import SCAN_FACES, TABLE
 from thud.math.vec3 import dot, load3
@@ -41,8 +43,8 @@ def sample_of(n, v):
 def load_plane(planes, row):
     """(point, normal) in float64."""
     return (
-        (float(planes[row, 0]), float(planes[row, 1]), float(planes[row, 2])),
-        (float(planes[row, 3]), float(planes[row, 4]), float(planes[row, 5])),
+        (np.float64(planes[row, 0]), np.float64(planes[row, 1]), np.float64(planes[row, 2])),
+        (np.float64(planes[row, 3]), np.float64(planes[row, 4]), np.float64(planes[row, 5])),
     )
 
 

@@ -34,6 +34,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._jit import device, kernel
 from thud.constants import SPM_PARALLEL, SPM_SLACK
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub
@@ -113,7 +115,7 @@ def kdop_span(axes, kdops, row, x, u, slack, low, high):
         # Directions have lengths up to sqrt(3).
         a = (axes[i, 0], axes[i, 1], axes[i, 2])
         s, v = dot(a, x), dot(a, u)
-        below, above = float(kdops[row, i]) - 2.0 * slack - s, float(kdops[row, half + i]) + 2.0 * slack - s
+        below, above = np.float64(kdops[row, i]) - 2.0 * slack - s, np.float64(kdops[row, half + i]) + 2.0 * slack - s
         if v > 0.0:
             low, high = max(low, below / v), min(high, above / v)
         elif v < 0.0:
@@ -131,8 +133,8 @@ def kdop_rejects(axes, kdops, row, p_own, n_own, p_other, n_other, slack, margin
     the line from p_own along -n_other leaves the k-DOP; if that is not behind the other plane, there is no answer.
     """
     half = axes.shape[0]
-    low = (float(kdops[row, 0]), float(kdops[row, 1]), float(kdops[row, 2]))
-    high = (float(kdops[row, half]), float(kdops[row, half + 1]), float(kdops[row, half + 2]))
+    low = (np.float64(kdops[row, 0]), np.float64(kdops[row, 1]), np.float64(kdops[row, 2]))
+    high = (np.float64(kdops[row, half]), np.float64(kdops[row, half + 1]), np.float64(kdops[row, half + 2]))
     c = (0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2]))
     h = (0.5 * (high[0] - low[0]), 0.5 * (high[1] - low[1]), 0.5 * (high[2] - low[2]))
     if aabb_rejects(c, h, p_own, n_own, p_other, n_other, slack, margin):

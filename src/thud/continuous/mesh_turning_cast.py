@@ -196,7 +196,7 @@ def walk_convex_window(
 def root_size(boxes):
     """The half extents of a tree's box, summed."""
     box = load_slot(boxes, U(0))
-    return float(box[3] + box[4] + box[5])
+    return np.float64(box[3] + box[4] + box[5])
 
 
 @device

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._jit import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import dot, drop_axis, load3, sub
 from thud.geometry.predicates import (
@@ -181,6 +183,6 @@ def ray_crossing(o, d, a, b, c):
     volume = orient3d(a, b, c, o)
     if volume == 0.0:
         return 0.0
-    if same_side(volume, float(side)):
+    if same_side(volume, np.float64(side)):
         return math.inf
     return _distance_through(o, d, a, b, c)

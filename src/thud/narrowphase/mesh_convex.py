@@ -118,7 +118,7 @@ def shape_box(ints, reals, box, reach):
 @device
 def query_size(ints, reals, box, obbs, t):
     """What the coordinates of shape and mesh reach to."""
-    size = 2.0 * float(obbs[U(96)] + obbs[U(104)] + obbs[U(112)]) + abs(t[0]) + abs(t[1]) + abs(t[2]) + reals[0, RADIUS]
+    size = 2.0 * np.float64(obbs[U(96)] + obbs[U(104)] + obbs[U(112)]) + abs(t[0]) + abs(t[1]) + abs(t[2]) + reals[0, RADIUS]
     if ints[0, KIND] == HALF_SPACE:
         return 8.0 * (size + abs(reals[0, P3]))
     for k in range(6):

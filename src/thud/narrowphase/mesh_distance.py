@@ -59,7 +59,7 @@ def walk_distance(obbs_a, child_a, corners_a, obbs_b, child_b, corners_b, r, t, 
     `stack`, `waiting` (their bounds) and gap2 (8) are work space.
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))
-    size = 2.0 * float(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
+    size = 2.0 * np.float64(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
     touch, slack = TOUCH * size, F(BOX_SLACK * size)
     r_ab, t_ab = single9(r), single3(t)
     r_ba = transpose(r_ab)

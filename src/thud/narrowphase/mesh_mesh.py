@@ -56,7 +56,7 @@ def single3(p):
 def pair_size(boxes_a, boxes_b, t):
     """What the coordinates of the two meshes reach to, in A's tree frame."""
     a, b = load_slot(boxes_a, U(0)), load_slot(boxes_b, U(0))
-    return float(a[3] + a[4] + a[5] + b[3] + b[4] + b[5]) + abs(t[0]) + abs(t[1]) + abs(t[2])
+    return np.float64(a[3] + a[4] + a[5] + b[3] + b[4] + b[5]) + abs(t[0]) + abs(t[1]) + abs(t[2])
 
 
 @device

@@ -87,13 +87,13 @@ def way_since(state, row, r, t, box):
     d0, d1, d2 = r[0] - state[row, 0], r[1] - state[row, 1], r[2] - state[row, 2]
     d3, d4, d5 = r[3] - state[row, 3], r[4] - state[row, 4], r[5] - state[row, 5]
     d6, d7, d8 = r[6] - state[row, 6], r[7] - state[row, 7], r[8] - state[row, 8]
-    c0, c1, c2 = float(box[9]), float(box[10]), float(box[11])
+    c0, c1, c2 = np.float64(box[9]), np.float64(box[10]), np.float64(box[11])
     x = t[0] - state[row, 9] + d0 * c0 + d1 * c1 + d2 * c2
     y = t[1] - state[row, 10] + d3 * c0 + d4 * c1 + d5 * c2
     z = t[2] - state[row, 11] + d6 * c0 + d7 * c1 + d8 * c2
     # The difference of two rotations has singular values s, s, 0: its norm is that of Frobenius over sqrt(2).
     turn = math.sqrt(0.5000001 * (d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7 + d8 * d8))
-    radius = math.sqrt(float(box[12]) ** 2 + float(box[13]) ** 2 + float(box[14]) ** 2)
+    radius = math.sqrt(np.float64(box[12]) ** 2 + np.float64(box[13]) ** 2 + np.float64(box[14]) ** 2)
     return math.sqrt(x * x + y * y + z * z) + turn * radius
 
 
@@ -161,7 +161,7 @@ def walk_front(
     space (`gap`: of the entries that wait).
     """
     a, b = load_obb(obbs_a, U(0)), load_obb(obbs_b, U(0))
-    size = 2.0 * float(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
+    size = 2.0 * np.float64(a[12] + a[13] + a[14] + b[12] + b[13] + b[14]) + abs(t[0]) + abs(t[1]) + abs(t[2])
     touch, slack = TOUCH * size, F(BOX_SLACK * size)
     r_ab, t_ab = single9(r), single3(t)
     r_ba = transpose(r_ab)
@@ -199,7 +199,7 @@ def walk_front(
         depth -= 1
         old, i, j, parent = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2], waiting[depth, 3]
         entry = np.int64(NOT_KEPT)
-        known, apart = False, float(gap[depth])
+        known, apart = False, np.float64(gap[depth])
         if apart > limit:
             # A nearer pair was found since it was put here.
             if parent >= 0:
@@ -282,9 +282,9 @@ def walk_front(
             if (near >> np.uint32(lane)) & np.uint32(1) == 0:
                 far2 = min(far2, gap2[lane])
         if entry >= 0:
-            far = math.sqrt(float(far2)) * (1.0 - 1e-6)
+            far = math.sqrt(np.float64(far2)) * (1.0 - 1e-6)
             bounds[entry, OWN] = bounds[entry, LOW] = travelled + far
-            if near == 0 and parent >= 0 and far - limit > FRONT_RISE * float(extent_a if open_a else extent_b):
+            if near == 0 and parent >= 0 and far - limit > FRONT_RISE * np.float64(extent_a if open_a else extent_b):
                 # All eight are well away, so the two that were opened may be: they are tested again in the next frame.
                 bounds[parent, OWN] = bounds[parent, LOW] = min(bounds[parent, OWN], travelled)
         if old >= 0:

@@ -25,21 +25,21 @@ TREE = f"Tuple((i8[::1], i8[::1], f8[::1], f8[::1], f4[:,::1], f8[:,::1], f8, {S
 @device
 def load3f(volumes, k, column):
     """Three numbers of a row, in float64."""
-    return float(volumes[k, column]), float(volumes[k, column + 1]), float(volumes[k, column + 2])
+    return np.float64(volumes[k, column]), np.float64(volumes[k, column + 1]), np.float64(volumes[k, column + 2])
 
 
 @device
 def volume_size(kind, volumes, k):
     """A measure of a node's extent, to choose which of two nodes to open."""
     if kind == SPHERE:
-        return float(volumes[k, 3])
+        return np.float64(volumes[k, 3])
     if kind == AABB:
-        return float(volumes[k, 3]) + float(volumes[k, 4]) + float(volumes[k, 5])
+        return np.float64(volumes[k, 3]) + np.float64(volumes[k, 4]) + np.float64(volumes[k, 5])
     if kind == OBB:
-        return float(volumes[k, 12]) + float(volumes[k, 13]) + float(volumes[k, 14])
+        return np.float64(volumes[k, 12]) + np.float64(volumes[k, 13]) + np.float64(volumes[k, 14])
     half = volumes.shape[1] // 2
     x, y, z = volumes[k, half] - volumes[k, 0], volumes[k, half + 1] - volumes[k, 1], volumes[k, half + 2] - volumes[k, 2]
-    return float(x) + float(y) + float(z)
+    return np.float64(x) + np.float64(y) + np.float64(z)
 
 
 @device
@@ -94,8 +94,9 @@ def boxes_meet(a, b, r, t, touch):
 def load9f(volumes, k):
     """Nine numbers of a row, in float64."""
     return (
-        float(volumes[k, 0]), float(volumes[k, 1]), float(volumes[k, 2]), float(volumes[k, 3]), float(volumes[k, 4]),
-        float(volumes[k, 5]), float(volumes[k, 6]), float(volumes[k, 7]), float(volumes[k, 8]),
+        np.float64(volumes[k, 0]), np.float64(volumes[k, 1]), np.float64(volumes[k, 2]), np.float64(volumes[k, 3]),
+        np.float64(volumes[k, 4]), np.float64(volumes[k, 5]), np.float64(volumes[k, 6]), np.float64(volumes[k, 7]),
+        np.float64(volumes[k, 8]),
     )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def align_kdops(axes_a, cones_b, matrices_b, r, t, triples_out, weights_out):
 def kdop_upper(volumes, k, direction):
     """Bound of x along one of the k signed directions."""
     half = volumes.shape[1] // 2
-    return float(volumes[k, half + direction]) if direction < half else -float(volumes[k, direction - half])
+    return np.float64(volumes[k, half + direction]) if direction < half else -np.float64(volumes[k, direction - half])
 
 
 @kernel(inner="f4[:,::1], i8, f4[:,::1], i8, i8[:,::1], f8[:,::1], f8")
@@ -152,7 +153,7 @@ def kdops_meet(volumes_a, i, volumes_b, j, triples, weights, touch):
             k = triples[d, c]
             upper += weights[d, c] * kdop_upper(volumes_b, j, k)
             lower -= weights[d, c] * kdop_upper(volumes_b, j, k + half_b if k < half_b else k - half_b)
-        if upper < float(volumes_a[i, d]) - 8.0 * touch or lower > float(volumes_a[i, half_a + d]) + 8.0 * touch:
+        if upper < np.float64(volumes_a[i, d]) - 8.0 * touch or lower > np.float64(volumes_a[i, half_a + d]) + 8.0 * touch:
             return False
     return True
 
@@ -162,7 +163,7 @@ def volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch
     """Whether the volumes of nodes i of A and j of B meet."""
     if kind == SPHERE:
         d = sub(transform(r, t, load3f(volumes_b, j, 0)), load3f(volumes_a, i, 0))
-        reach = float(volumes_a[i, 3]) + float(volumes_b[j, 3]) + touch
+        reach = np.float64(volumes_a[i, 3]) + np.float64(volumes_b[j, 3]) + touch
         return norm2(d) <= reach * reach
     if kind == AABB:
         d = sub(transform(r, t, load3f(volumes_b, j, 0)), load3f(volumes_a, i, 0))
@@ -226,8 +227,8 @@ def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, 
     p2, n2 = transform(r, t, p2_b), rotate(r, n2_b)
     if kind == SPHERE:
         c1, c2 = load3f(volumes_a, i, 0), transform(r, t, load3f(volumes_b, j, 0))
-        return sphere_rejects(c1, float(volumes_a[i, 3]), p1, n1, p2, n2, slack, margin) or sphere_rejects(
-            c2, float(volumes_b[j, 3]), p2, n2, p1, n1, slack, margin
+        return sphere_rejects(c1, np.float64(volumes_a[i, 3]), p1, n1, p2, n2, slack, margin) or sphere_rejects(
+            c2, np.float64(volumes_b[j, 3]), p2, n2, p1, n1, slack, margin
         )
     # Case (1) in A's frame, then case (2) in B's.
     if kind == AABB:

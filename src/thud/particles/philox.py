@@ -30,4 +30,4 @@ def philox(c0, c1, c2, c3, k0, k1):
 @exact_device
 def spread(word):
     """From 32 bits to the middle of one of 2**32 equal parts of [-1, 1]."""
-    return (float(word) + 0.5) * 2.0**-31 - 1.0
+    return (np.float64(word) + 0.5) * 2.0**-31 - 1.0

@@ -115,7 +115,8 @@ def path_surface(surface, local, pieces, same, last, corners, points, cells, box
         k = _I(0)
         while k < surface.node_ints.shape[0]:
             b, e = narrow_box(
-                local, float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2]), float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5]),
+                local, np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2]),
+                np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5]),
                 begin, min(end, found[TIME]),
             )  # fmt: skip
             if b > e:
@@ -142,7 +143,9 @@ def surface_path_rows(start, stop, surface, frame, collider, paths, came, last, 
         np.empty((CELLS, 6)),
     )
     b6 = surface.node_boxes
-    low, high = (float(b6[0, 0]), float(b6[0, 1]), float(b6[0, 2])), (float(b6[0, 3]), float(b6[0, 4]), float(b6[0, 5]))
+    # `float` would leave them as they are, of 32 bits.
+    low = np.float64(b6[0, 0]), np.float64(b6[0, 1]), np.float64(b6[0, 2])
+    high = np.float64(b6[0, 3]), np.float64(b6[0, 4]), np.float64(b6[0, 5])
     for row in range(start, stop):
         path_into_frame(frame, paths, row, local)
         pieces = path_pieces(local, time[row], low, high)

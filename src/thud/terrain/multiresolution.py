@@ -285,8 +285,8 @@ def collide(
     k = _I(0)
     b6 = surface.node_boxes
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
-        if boxes_apart(swept, lx, ly, lz, float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5]), 0.0):
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        if boxes_apart(swept, lx, ly, lz, np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5]), 0.0):
             k = _I(surface.node_ints[k, 0])
             continue
         item = _I(surface.node_ints[k, 1])

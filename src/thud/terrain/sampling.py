@@ -107,14 +107,14 @@ def map_length(surface, quad, x, y):
     """Length in the displacement map at a node of the quad, (x, y) samples of the whole map: linear between map samples."""
     r = surface.ratio
     if r == 1:
-        return float(surface.displacements[y, x])
+        return np.float64(surface.displacements[y, x])
     # The last square of the quad for its far border: never read beyond the quad.
     i = min(x // r, _I(surface.quads[quad, S]) + _I(surface.quads[quad, SIDE]) - 1)
     j = min(y // r, _I(surface.quads[quad, T]) + _I(surface.quads[quad, SIDE]) - 1)
     fx, fy = x - r * i, y - r * j
     d = surface.displacements
-    along = (r - fx) * (r - fy) * float(d[j, i]) + fx * (r - fy) * float(d[j, i + 1])
-    along += (r - fx) * fy * float(d[j + 1, i]) + fx * fy * float(d[j + 1, i + 1])
+    along = (r - fx) * (r - fy) * np.float64(d[j, i]) + fx * (r - fy) * np.float64(d[j, i + 1])
+    along += (r - fx) * fy * np.float64(d[j + 1, i]) + fx * fy * np.float64(d[j + 1, i + 1])
     return along / (r * r)
 
 
@@ -138,7 +138,7 @@ def node(surface, quad, x, y):
     length = map_length(surface, quad, gx, gy)
     material = surface.primitives[k, MATERIAL]
     if material >= 0:
-        tile = float(surface.details[material, gy % surface.details.shape[1], gx % surface.details.shape[2]])
+        tile = np.float64(surface.details[material, gy % surface.details.shape[1], gx % surface.details.shape[2]])
         length += fading(surface, k, w0, w1, w2, w3, whole) * tile
     return p, n, length
 

@@ -184,7 +184,7 @@ def buried_contact(surface, ints, reals, verts, link_starts, links, b, r, t, qua
 @device
 def patch_number(surface, quad, x, y):
     """A number of each patch that stays the same: 2^20 a quad are more than its most samples."""
-    return float(quad * _I(1048576) + y * surface.ratio * _I(surface.quads[quad, SIDE]) + x)
+    return np.float64(quad * _I(1048576) + y * surface.ratio * _I(surface.quads[quad, SIDE]) + x)
 
 
 @kernel(inner="f8[:,::1], i8, i8")

@@ -108,8 +108,8 @@ def way_to_box(o, d, boxes):
     """How far a ray may go before it can be in the first of the boxes, less than a box before it; 0 from nearby."""
     gap2, size2 = 0.0, 0.0
     for axis in range(3):
-        gap = max(0.0, max(float(boxes[0, axis]) - o[axis], o[axis] - float(boxes[0, axis + 3])))
-        size = float(boxes[0, axis + 3]) - float(boxes[0, axis])
+        gap = max(0.0, max(np.float64(boxes[0, axis]) - o[axis], o[axis] - np.float64(boxes[0, axis + 3])))
+        size = np.float64(boxes[0, axis + 3]) - np.float64(boxes[0, axis])
         gap2, size2 = gap2 + gap * gap, size2 + size * size
     # Not before it is farther away than the box is wide.
     return math.sqrt(gap2) if gap2 > size2 else 0.0
@@ -164,8 +164,8 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
         o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
         best, found, k = reach - skip, False, _I(0)
         while k < surface.node_ints.shape[0]:
-            lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
-            ux, uy, uz = float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5])
+            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
             if not ray_box(o, d, lx, ly, lz, ux, uy, uz, best):
                 k = _I(surface.node_ints[k, 0])
                 continue

@@ -346,8 +346,8 @@ def walk_part(
         depth -= 1
         k = nodes[depth]
         best = result[BEST]
-        lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
-        ux, uy, uz = float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5])
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
         if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
             continue
         item = _I(surface.node_ints[k, 1])
@@ -358,12 +358,12 @@ def walk_part(
             if right < end:
                 if mode == DISTANCE:
                     near_left = boxes_gap2(
-                        box, float(b6[left, 0]), float(b6[left, 1]), float(b6[left, 2]),
-                        float(b6[left, 3]), float(b6[left, 4]), float(b6[left, 5]),
+                        box, np.float64(b6[left, 0]), np.float64(b6[left, 1]), np.float64(b6[left, 2]),
+                        np.float64(b6[left, 3]), np.float64(b6[left, 4]), np.float64(b6[left, 5]),
                     )  # fmt: skip
                     near_right = boxes_gap2(
-                        box, float(b6[right, 0]), float(b6[right, 1]), float(b6[right, 2]),
-                        float(b6[right, 3]), float(b6[right, 4]), float(b6[right, 5]),
+                        box, np.float64(b6[right, 0]), np.float64(b6[right, 1]), np.float64(b6[right, 2]),
+                        np.float64(b6[right, 3]), np.float64(b6[right, 4]), np.float64(b6[right, 5]),
                     )  # fmt: skip
                     if near_right < near_left:
                         left, right = right, left
@@ -414,8 +414,8 @@ def box_near(surface, box):
     k = _I(0)
     b6 = surface.node_boxes
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz = float(b6[k, 0]), float(b6[k, 1]), float(b6[k, 2])
-        if boxes_apart(box, lx, ly, lz, float(b6[k, 3]), float(b6[k, 4]), float(b6[k, 5]), 0.0):
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        if boxes_apart(box, lx, ly, lz, np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5]), 0.0):
             k = _I(surface.node_ints[k, 0])
             continue
         item = _I(surface.node_ints[k, 1])

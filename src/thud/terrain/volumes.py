@@ -45,8 +45,8 @@ def read_cell(surface, quad, step, x, y, points_out):
     for k in range(4):
         i, j = x + (k & 1), y + (k >> 1)
         p, n = node_base(surface, quad, i * pace, j * pace)
-        high = along(p, n, float(surface.lengths[lengths + j * (m + 1) + i]))
-        low = along(p, n, float(surface.lengths[lower + j * (m + 1) + i]))
+        high = along(p, n, np.float64(surface.lengths[lengths + j * (m + 1) + i]))
+        low = along(p, n, np.float64(surface.lengths[lower + j * (m + 1) + i]))
         points_out[k, 0], points_out[k, 1], points_out[k, 2] = high
         points_out[k + 4, 0], points_out[k + 4, 1], points_out[k + 4, 2] = low
     grow_four(points_out, 0, growth_of_code(code))
