@@ -18,7 +18,7 @@ import thud
 from tests.imagespace.agreement import SIZES, random_mesh, random_scene, run
 from tests.oracles.meshes import box_mesh
 from thud.constants import EDGE_OFFSET
-from thud.imagespace import algorithms, backend_gl, interference
+from thud.imagespace import algorithms, backend_gl, gl_limits, gl_stage, interference
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.backend_gl import GlRasteriser
 from thud.imagespace.interference import make_drawing
@@ -501,7 +501,7 @@ def test_used_often_and_by_many_threads() -> None:
 
     def textures(names: list[int]) -> list[bool]:
         gl = raster._stage.gl
-        return backend_gl._thread.run(lambda: [bool(gl.glIsTexture(name)) for name in names])
+        return gl_stage.thread.run(lambda: [bool(gl.glIsTexture(name)) for name in names])
 
     for side in (SIDE, 2 * SIDE, SIDE):
         raster.load(drawing(rows_at(2.0, side), side=side))
@@ -548,7 +548,7 @@ def test_close_views(ratio: float) -> None:
         np.testing.assert_array_equal(edges[0][0], edges[1][0])
         seen = edges[0][0] >= 0
         assert np.abs(edges[0][1][seen] - edges[1][1][seen]).max() < 0.1 * made.depth / ratio
-        many, instead = many + len(found[0]), instead + backend_gl.too_deep(made)
+        many, instead = many + len(found[0]), instead + gl_limits.too_deep(made)
     pair[1].release()
     assert many > 100
     assert instead == (12 if ratio >= 1e6 else 0)
@@ -574,10 +574,10 @@ def test_too_deep_and_back() -> None:
 def test_what_is_far_outside_is_not_too_deep() -> None:
     """Only what is seen matters."""
     far = box((3e5, 0, 2), (5e6, 20, 6))
-    assert not backend_gl.too_deep(drawing(far, rows_at(4.0)))
-    assert backend_gl.too_deep(drawing(box((-3e6, 0, 2), (5e6, 20, 6)), rows_at(4.0)))
-    assert backend_gl.too_deep(drawing(([[-3e6, 4, 2], [5e6, 9, 3]], [], [[0, 1]])))
-    assert not backend_gl.too_deep(drawing())
+    assert not gl_limits.too_deep(drawing(far, rows_at(4.0)))
+    assert gl_limits.too_deep(drawing(box((-3e6, 0, 2), (5e6, 20, 6)), rows_at(4.0)))
+    assert gl_limits.too_deep(drawing(([[-3e6, 4, 2], [5e6, 9, 3]], [], [[0, 1]])))
+    assert not gl_limits.too_deep(drawing())
 
 
 CALL = "from thud.imagespace.backend_gl import GlRasteriser\nGlRasteriser()\n"

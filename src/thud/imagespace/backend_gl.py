@@ -22,57 +22,31 @@ the same each time something is drawn, so they are counted once a drawing, when 
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._gl import INSTALL, GlThread, make_context
-from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
+from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.imagespace.backend_cpu import CpuRasteriser
+from thud.imagespace.gl_canvas import ZERO, Canvas
+from thud.imagespace.gl_limits import too_deep
+from thud.imagespace.gl_stage import Stage, make_stage, thread
+from thud.imagespace.raster import SUBPIXEL
 from thud.imagespace.rasteriser import Drawing, Work
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Parts of a pixel to which vertices are rounded, as in `raster.py`; a power of two.
-SUBPIXEL_BITS = 8
-
 #: Largest coordinate, parts of a pixel: integers of 32 bits have room for differences.
 MOST_PARTS = 2**30 - 1
-
-#: Depth of a view over how far in front of their object edges are drawn, at most: 64 steps of depth. Measured on random scenes:
-#: up to 1e5 both rasterisers find the same in all pixels, at 1e6 1 in 10,000 differs, at 3e7 all depths by a pixel.
-MOST_DEPTH = 2.0**18
-
-#: Largest coordinate of what is seen, pixels; 32-bit floats have it to 1/64 of a pixel.
-MOST_REACH = 2.0**18
-
-#: What the stencil holds where nothing was counted.
-ZERO = 128
 
 #: Bits of depth and number where no edge is: above all of them.
 FAR = 2**31 - 1
 
 #: Findings that there is room for at first (a count).
 ROOM = 2**14
-
-#: Programs and the files of their vertex and fragment shaders.
-_PROGRAMS = {
-    "settle": ("screen.vert", "settle.frag"),
-    "identify_edges": ("screen.vert", "identify_edges.frag"),
-    "count": ("faces.vert", "count.frag"),
-    "identify": ("faces.vert", "identify.frag"),
-    "weigh": ("faces.vert", "weigh.frag"),
-    "mask": ("screen.vert", "mask.frag"),
-    "collect": ("faces.vert", "collect.frag"),
-}
-
-#: Units of textures.
-_UNITS = {"owner": 0, "last_owner": 1, "last_depth": 2, "colours": 3, "nearest": 4, "first": 5, "sums": 6, "edge_depth": 7}
 
 #: Weights of objects have so many bits, so that two of them do not reach into the count above.
 _WEIGHT_BITS = 23
@@ -82,178 +56,6 @@ _GROUP = 64
 
 #: Groups in a dispatch, at most: what OpenGL grants.
 _MOST_GROUPS = 65_535
-
-
-def _source(name: str) -> str:
-    """A shader, with the constants it shares with Python."""
-    parts = 1 << SUBPIXEL_BITS
-    constants = f"#define SUBPIXEL_BITS {SUBPIXEL_BITS}\n#define SUBPIXEL_INT {parts}\n#define SUBPIXEL {parts}.0"
-    return f"#version 430 core\n{constants}\n#line 1\n" + (Path(__file__).parent / "shaders" / name).read_text()
-
-
-class _Stage:
-    """The OpenGL context, its programs and what all rasterisers share."""
-
-    def __init__(self) -> None:
-        self.context = make_context()
-        try:
-            self.gl: Any = importlib.import_module("OpenGL.GL")
-            # As it is in C: PyOpenGL's own knows no pixels of depth with stencil.
-            self.raw: Any = importlib.import_module("OpenGL.raw.GL.VERSION.GL_1_1")
-        except ModuleNotFoundError as error:
-            raise MissingExtraError.for_package("PyOpenGL", "gpu") from error
-        except Exception as error:  # PyOpenGL raises what it meets where there is no libGL
-            raise MissingExtraError(f"{INSTALL} ({error})") from error
-        self.name = str(self.context.info["GL_RENDERER"])
-        self.most_pixels = min(self.context.info["GL_MAX_TEXTURE_SIZE"], *self.context.info["GL_MAX_VIEWPORT_DIMS"])
-        self.most_bytes = int(self.context.info["GL_MAX_SHADER_STORAGE_BLOCK_SIZE"])
-        self.programs = {
-            name: self.context.program(vertex_shader=_source(vertex), fragment_shader=_source(fragment))
-            for name, (vertex, fragment) in _PROGRAMS.items()
-        }
-        self.maximum = self.context.compute_shader(_source("maximum.comp"))
-        for name in ("edges", "cull"):
-            self.programs[name] = self.context.compute_shader(_source(f"{name}.comp"))
-        for program in (*self.programs.values(), self.maximum):
-            for sampler, unit in _UNITS.items():
-                if sampler in program:
-                    program[sampler].value = unit
-        self.screens = {
-            name: self.context.vertex_array(self.programs[name], []) for name in ("settle", "identify_edges", "mask")
-        }
-        gl = self.gl
-        gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
-        gl.glEnable(gl.GL_DEPTH_CLAMP)
-        self.size = (0, 0)
-        self._queries: list[int] = []
-
-    def query_names(self, count: int) -> list[int]:
-        """So many occlusion queries. They are never deleted: llvmpipe 22 writes to deleted ones after large draws."""
-        missing = count - len(self._queries)
-        if missing > 0:
-            self._queries += np.atleast_1d(self.gl.glGenQueries(missing)).tolist()
-        return self._queries[:count]
-
-    def set_size(self, size: tuple[int, int]) -> None:
-        """Programs draw on so many pixels. All rasterisers share them, so each says so before it draws."""
-        if size != self.size:
-            self.size = size
-            for program in self.programs.values():
-                if "size" in program:
-                    program["size"].value = size
-
-
-_thread = GlThread("thud-gl-image", "cpu")
-_stage: _Stage | None = None
-
-
-def _make_stage() -> _Stage:
-    global _stage
-    if _stage is None:
-        _stage = _Stage()
-    return _stage
-
-
-class _Canvas:
-    """Frame buffers of one size. Two layers of edges: the one that is drawn and the last."""
-
-    def __init__(self, stage: _Stage, width: int, height: int) -> None:
-        self.gl, self.raw, self.size = stage.gl, stage.raw, (width, height)
-        gl = self.gl
-        self.owners = [self._texture(gl.GL_R32I) for _ in range(2)]
-        self.depths = [self._texture(gl.GL_DEPTH32F_STENCIL8) for _ in range(2)]
-        self.edge, self.holder = self._texture(gl.GL_R32I), self._texture(gl.GL_R32I)
-        # While edges are drawn: bits of the nearest one's depth, and its number. Then the first has sums of weights.
-        self.nearest, self.first = self._texture(gl.GL_R32I), self._texture(gl.GL_R32I)
-        # By layer: pass 1 writes owners, pass 4 identified edges, pass 7 holders.
-        self.frames = {
-            (name, k): self._frame(colour, self.depths[k])
-            for k in range(2)
-            for name, colour in (("owner", self.owners[k]), ("edge", self.edge), ("holder", self.holder))
-        }
-        for name, colour in (("nearest", self.nearest), ("first", self.first)):
-            self.frames[name, 0] = self.frames[name, 1] = self._frame(colour, None)
-        # PyOpenGL does not reach glBindImageTexture everywhere; moderngl does.
-        self.images = [stage.context.external_texture(name, self.size, 1, 0, "i4") for name in (self.nearest, self.first)]
-        self.layer = 0
-
-    def _texture(self, kind: Any) -> int:
-        gl = self.gl
-        name = int(gl.glGenTextures(1))
-        gl.glActiveTexture(gl.GL_TEXTURE0)
-        gl.glBindTexture(gl.GL_TEXTURE_2D, name)
-        depth = gl.GL_DEPTH_STENCIL, gl.GL_FLOAT_32_UNSIGNED_INT_24_8_REV
-        layout = depth if kind == gl.GL_DEPTH32F_STENCIL8 else (gl.GL_RED_INTEGER, gl.GL_INT)
-        self.raw.glTexImage2D(gl.GL_TEXTURE_2D, 0, kind, *self.size, 0, *layout, None)
-        for parameter in (gl.GL_TEXTURE_MIN_FILTER, gl.GL_TEXTURE_MAG_FILTER):
-            gl.glTexParameteri(gl.GL_TEXTURE_2D, parameter, gl.GL_NEAREST)
-        return name
-
-    def _frame(self, colour: int, depth: int | None) -> int:
-        gl = self.gl
-        name = int(gl.glGenFramebuffers(1))
-        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, name)
-        gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, colour, 0)
-        if depth is not None:
-            gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, gl.GL_DEPTH_STENCIL_ATTACHMENT, gl.GL_TEXTURE_2D, depth, 0)
-        state = gl.glCheckFramebufferStatus(gl.GL_FRAMEBUFFER)
-        if state != gl.GL_FRAMEBUFFER_COMPLETE:
-            raise UnsupportedQueryError(f'backend: this driver refuses our frame buffer ({state}); use backend="cpu"')
-        return name
-
-    def use(self, name: str) -> None:
-        """Draw into a frame buffer of this layer."""
-        gl = self.gl
-        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.frames[name, self.layer])
-        gl.glViewport(0, 0, *self.size)
-
-    def bind(self, **textures: int) -> None:
-        """Textures to samplers."""
-        gl = self.gl
-        for sampler, name in textures.items():
-            gl.glActiveTexture(gl.GL_TEXTURE0 + _UNITS[sampler])
-            gl.glBindTexture(gl.GL_TEXTURE_2D, name)
-
-    def bind_images(self) -> None:
-        """The nearest edges and the first of them to units 0 and 1 of images."""
-        for unit, image in enumerate(self.images):
-            image.bind_to_image(unit)
-
-    def clear(self, *colours: str, depth: bool = False, value: int = -1) -> None:
-        """Colours to -1; depth to 0, where nothing is in front, and the stencil to 0."""
-        gl = self.gl
-        self.masks(colour=True, depth=True)
-        for name in colours:
-            self.use(name)
-            gl.glClearBufferiv(gl.GL_COLOR, 0, np.full(4, value, np.int32))
-        if depth:
-            gl.glClearBufferfi(gl.GL_DEPTH_STENCIL, 0, 0.0, ZERO)
-
-    def masks(self, *, colour: bool, depth: bool) -> None:
-        """What is written."""
-        self.gl.glColorMask(colour, colour, colour, colour)
-        self.gl.glDepthMask(depth)
-
-    def read(self, name: str, what: Any, kind: Any, dtype: Any) -> npt.NDArray[Any]:
-        """(height, width) pixels of a frame buffer."""
-        gl = self.gl
-        self.use(name)
-        pixels = np.empty(self.size[::-1], dtype)
-        gl.glReadPixels(0, 0, *self.size, what, kind, pixels)
-        return pixels
-
-    def write(self, texture: int, pixels: npt.NDArray[np.int32]) -> None:
-        """All pixels of a texture."""
-        gl = self.gl
-        self.bind(sums=texture)
-        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, 0, 0, *self.size, gl.GL_RED_INTEGER, gl.GL_INT, pixels)
-
-    def release(self) -> None:
-        """Give it back."""
-        frames = np.array(list(self.frames.values()), np.uint32)
-        textures = np.array([*self.owners, *self.depths, self.edge, self.holder, self.nearest, self.first], np.uint32)
-        self.gl.glDeleteFramebuffers(len(frames), frames)
-        self.gl.glDeleteTextures(len(textures), textures)
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -277,9 +79,9 @@ class GlRasteriser:
     def __init__(self) -> None:
         self._work = Work()
         self._instead: CpuRasteriser | None = None
-        self._canvas: _Canvas | None = None
+        self._canvas: Canvas | None = None
         self._buffers: list[Any] = []
-        self._stage: _Stage = _thread.run(_make_stage)
+        self._stage: Stage = thread.run(make_stage)
         self.name = self._stage.name
         self._forget()
 
@@ -287,33 +89,33 @@ class GlRasteriser:
         """Take a drawing and clear all buffers."""
         self._instead = None
         if too_deep(drawing):
-            _thread.run(self._release)
+            thread.run(self._release)
             self._instead = CpuRasteriser()
             self._instead.work = self._work
             self._instead.load(drawing)
         else:
-            _thread.run(lambda: self._load(drawing))
+            thread.run(lambda: self._load(drawing))
 
     @_unless_too_deep
     def draw_edges(self, *, behind: bool = False) -> int:
         """Pass 1."""
-        return _thread.run(lambda: self._draw_edges(behind))
+        return thread.run(lambda: self._draw_edges(behind))
 
     @_unless_too_deep
     def count_faces(self, first: int, last: int, *, front: int, back: int) -> None:
         """Passes 2 and 3."""
-        _thread.run(lambda: self._count_faces(first, last, front, back))
+        thread.run(lambda: self._count_faces(first, last, front, back))
 
     @_unless_too_deep
     def identify_edges(self, *, reset: bool, query: bool = False) -> Ints:
         """Pass 4. Several edges may share the depth of a pixel (at a vertex they share): the one that wrote it passes. So the
         pixels that have an edge are drawn, not the edges, and the shader counts for each object what a query would."""
-        return _thread.run(lambda: self._identify_edges(reset, query))
+        return thread.run(lambda: self._identify_edges(reset, query))
 
     @_unless_too_deep
     def identify_polygons(self, number: int, *, query: bool = False) -> int:
         """Pass 7."""
-        return _thread.run(lambda: self._identify_polygons(number, query))
+        return thread.run(lambda: self._identify_polygons(number, query))
 
     @_unless_too_deep
     def contained(self) -> tuple[Ints, Ints, Ints]:
@@ -328,13 +130,13 @@ class GlRasteriser:
         Only triangles that may be in front of an edge are drawn; if there are none, or if all sums are 0, this ends there.
         Else, where several objects hold an edge, or one more than once, they are drawn once more and written down.
         """
-        return _thread.run(self._contained)
+        return thread.run(self._contained)
 
     @_unless_too_deep
     def read_stencil(self) -> npt.NDArray[np.int32]:
         """(height, width)"""
         gl = self._stage.gl
-        read = _thread.run(lambda: self._drawn().read("owner", gl.GL_STENCIL_INDEX, gl.GL_UNSIGNED_BYTE, np.uint8))
+        read = thread.run(lambda: self._drawn().read("owner", gl.GL_STENCIL_INDEX, gl.GL_UNSIGNED_BYTE, np.uint8))
         return read.astype(np.int32) - ZERO
 
     @_unless_too_deep
@@ -347,23 +149,23 @@ class GlRasteriser:
         """(height, width) nearest edges and their depths."""
         gl = self._stage.gl
         owner = self._integers("owner")
-        depth = _thread.run(lambda: self._drawn().read("owner", gl.GL_DEPTH_COMPONENT, gl.GL_FLOAT, np.float32))
+        depth = thread.run(lambda: self._drawn().read("owner", gl.GL_DEPTH_COMPONENT, gl.GL_FLOAT, np.float32))
         return owner, np.where(owner >= 0, depth * self._drawing.depth, np.inf)
 
     @_unless_too_deep
     def maximum_colour(self) -> int:
         """Largest number of an identified edge."""
-        return _thread.run(self._maximum_colour)
+        return thread.run(self._maximum_colour)
 
     @property
     def work(self) -> Work:
         """What was done so far; looking at it asks how many pixels were covered."""
-        _thread.run(self._count_fragments)
+        thread.run(self._count_fragments)
         return self._work
 
     @work.setter
     def work(self, work: Work) -> None:
-        _thread.run(self._count_fragments)
+        thread.run(self._count_fragments)
         self._work = work
         if self._instead is not None:
             self._instead.work = work
@@ -371,11 +173,11 @@ class GlRasteriser:
     def release(self) -> None:
         """Give back what was taken; `load` takes it again."""
         self._instead = None
-        _thread.run(self._release)
+        thread.run(self._release)
 
     # On the thread of the context, from here on.
 
-    def _drawn(self) -> _Canvas:
+    def _drawn(self) -> Canvas:
         if self._canvas is None:
             raise InvalidInputError("rasteriser: nothing is loaded; call load(drawing) first")
         self._stage.set_size(self._canvas.size)
@@ -392,13 +194,13 @@ class GlRasteriser:
         size = drawing.width, drawing.height
         if self._canvas is None or self._canvas.size != size:
             self._release()
-            self._canvas = _Canvas(stage, *size)
+            self._canvas = Canvas(stage, *size)
         self._drawing, canvas = drawing, self._canvas
         self._forget()
         for buffer in self._buffers:
             buffer.release()
         self._buffers = []
-        parts = 1 << SUBPIXEL_BITS
+        parts = SUBPIXEL
         ends = np.empty((len(drawing.points), 4), np.int32)
         ends[:, :2] = _snapped(drawing.edge_points)
         ends[:, 2:] = (drawing.edge_points[:, 2:] / drawing.depth).view(np.int32)
@@ -716,7 +518,7 @@ class GlRasteriser:
 
     def _integers(self, name: str) -> Ints:
         gl = self._stage.gl
-        read = _thread.run(lambda: self._drawn().read(name, gl.GL_RED_INTEGER, gl.GL_INT, np.int32))
+        read = thread.run(lambda: self._drawn().read(name, gl.GL_RED_INTEGER, gl.GL_INT, np.int32))
         return read.astype(np.int64)
 
     def _release(self) -> None:
@@ -729,25 +531,9 @@ class GlRasteriser:
             self._canvas = None
 
 
-def too_deep(drawing: Drawing) -> bool:
-    """Whether 32-bit floats do not tell edges from the faces below them, or where faces that are seen end."""
-    offset = float(np.abs(drawing.edge_points[:, 2] - drawing.points[:, 2]).max(initial=0.0))
-    if 0.0 < offset * MOST_DEPTH < drawing.depth:
-        return True
-    size = [drawing.width, drawing.height]
-    for points, rows in ((drawing.points, drawing.triangles), (drawing.edge_points, drawing.edges)):
-        # Column by column, which is quicker than row by row.
-        if any(float(np.abs(points[:, k]).max(initial=0.0)) > MOST_REACH for k in (0, 1)):
-            far = np.abs(points[rows][:, :, :2]).max(axis=(1, 2)) > MOST_REACH
-            corners = points[rows][far][:, :, :2]
-            if ((corners.max(axis=1) >= 0.0) & (corners.min(axis=1) <= size)).all(axis=1).any():
-                return True
-    return False
-
-
 def _snapped(points: Floats) -> Floats:
     """Pixel coordinates in parts, whole numbers, as `raster.snap_rows`."""
-    parts = points[:, :2] * (1 << SUBPIXEL_BITS)
+    parts = points[:, :2] * SUBPIXEL
     parts += 0.5
     np.floor(parts, out=parts)
     return np.clip(parts, -MOST_PARTS, MOST_PARTS, out=parts)

@@ -25,7 +25,7 @@ Bools = npt.NDArray[np.bool_]
 
 def is_drawable(shape: Shape) -> bool:
     """Whether images tell what is inside the shape: a mesh, closed by vertex numbers (deformed ones share them) or places."""
-    return isinstance(shape, TriangleMesh) and (shape.is_closed)
+    return isinstance(shape, TriangleMesh) and shape.is_closed
 
 
 def seen_pairs(shapes: Mapping[int, Shape], poses: Floats, pairs: Ints, options: ImageOptions, threads: int | None) -> Bools:

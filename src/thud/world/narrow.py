@@ -156,8 +156,7 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
             caches.begin()
         for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
             # What was kept of a mesh that has changed its shape is of no use.
-            keep = caches is not None and not (_is_deformed(a) or _is_deformed(b))
-            cache = caches.cache(a, b, pairs[ask[rows]]) if caches is not None and keep else None
+            cache = None if caches is None or _is_deformed(a) or _is_deformed(b) else caches.cache(a, b, pairs[ask[rows]])
             hit[ask[rows]] = covered_pairs.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
         if caches is not None:
             caches.end()
