@@ -105,31 +105,30 @@ def test_bounds_check_is_honoured_and_has_a_cache_of_its_own(tmp_path: Path) -> 
     # A warm cache would otherwise serve the unchecked binary: the read below would then return garbage, not raise.
     (tmp_path / "out_of_range.py").write_text(
         "import numpy as np\n"
-        "from thud._jit import kernel, source_key\n"
+        "from thud._core.decorators import kernel\n"
         "@kernel('f8[::1], i8')\n"
         "def read(values, index):\n"
         "    return values[index]\n"
         "try:\n"
         "    read(np.zeros(3), 4)\n"
-        "    print('read', source_key())\n"
+        "    print('read')\n"
         "except IndexError:\n"
-        "    print('refused', source_key())\n"
+        "    print('refused')\n"
     )
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import out_of_range"
     unchecked = python(code, THUD_CACHE_DIR=str(tmp_path), NUMBA_BOUNDSCHECK="0").stdout.split()
     checked = python(code, THUD_CACHE_DIR=str(tmp_path), NUMBA_BOUNDSCHECK="1").stdout.split()
-    assert unchecked[0] == "read"
-    assert checked[0] == "refused"
-    assert unchecked[1] != checked[1]
+    assert unchecked == ["read"]
+    assert checked == ["refused"]
 
 
-def test_a_first_call_that_compiles_says_so_once(tmp_path: Path) -> None:
+def test_a_first_call_that_compiles_says_what_and_how_long(tmp_path: Path) -> None:
     code = (
-        "import thud; s = thud.Sphere(1.0); thud.contains(s, [0, 0, 0]); thud.intersects(s, s); "
+        "import thud; s = thud.Sphere(1.0); thud.contains(s, [0, 0, 0]); thud.contains(s, [0, 0, 0]); "
         "import numba; print(numba.config.CACHE_DIR == '')"
     )
     cold = python(code, THUD_CACHE_DIR=str(tmp_path))
-    assert cold.stderr.count("thud: compiling") == 1
+    assert re.fullmatch(r"thud: compiling contains_rows for its first use, about \d+ s \(.*\)\n", cold.stderr)
     assert cold.stdout.strip() == "True"  # other packages' Numba caches are left alone
     warm = python(code, THUD_CACHE_DIR=str(tmp_path))
     assert warm.stderr == ""
@@ -144,11 +143,11 @@ def test_an_unwritable_cache_folder_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("decorator", ["kernel", "device", "exact_kernel", "exact_device"])
 def test_only_the_four_decorators_compile(decorator: str) -> None:
-    from thud import _jit
+    from thud._core import decorators
 
-    assert callable(getattr(_jit, decorator))
+    assert callable(getattr(decorators, decorator))
     for path in (ROOT / "src/thud").rglob("*.py"):
-        if path.name != "_jit.py":
+        if path.name != "decorators.py":
             assert not re.search(r"@(numba\.)?(njit|jit|vectorize|guvectorize)\b", path.read_text()), path
 
 
@@ -164,6 +163,6 @@ def test_kernels_make_64_bits_of_32_by_name() -> None:
 
 
 def test_no_fast_kernel_uses_full_fastmath() -> None:
-    from thud import _jit
+    from thud._core import decorators
 
-    assert {"nnan", "ninf", "fast"}.isdisjoint(_jit.FAST_MATH)
+    assert {"nnan", "ninf", "fast"}.isdisjoint(decorators.FAST_MATH)

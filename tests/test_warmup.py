@@ -8,21 +8,60 @@ import pytest
 from typer.testing import CliRunner
 
 import thud
+import thud.warm
+from tests.core.processes import python
 from thud.cli.app import app
 
 
-def test_warmup_compiles_every_registered_kernel_once() -> None:
-    from thud._jit import REGISTRY, resolve_signature
+def test_warmup_leaves_no_kernel_to_compile() -> None:
+    from thud._core.decorators import REGISTRY, resolve_signature
 
     steps: list[tuple[int, int, str]] = []
     kernels = thud.warmup(progress=lambda done, total, name: steps.append((done, total, name)))
-    assert [kernel.name for kernel in kernels if not kernel.name.startswith("tests.")] == [
-        name for name in REGISTRY if not name.startswith("tests.")
-    ]
+    assert [kernel.name for kernel in kernels] == [name for name in REGISTRY if name.startswith("thud.")]
     assert steps[-1][0] == steps[-1][1] == len(kernels)
-    for name, (dispatcher, signature) in REGISTRY.items():
+    assert all(state.bytes for state in thud.warm.kernel_states())
+    for kernel in kernels:
+        dispatcher, signature = REGISTRY[kernel.name]
         # One specialisation: the gates fixed dtype and layout, and the signature says the same.
-        assert dispatcher.signatures == [resolve_signature(signature)], name
+        dispatcher.compile(resolve_signature(signature))
+        assert dispatcher.signatures == [resolve_signature(signature)], kernel.name
+
+
+def test_groups_part_the_kernels() -> None:
+    names = [state.name for group in thud.warm.GROUPS for state in thud.warm.kernel_states(group)]
+    assert sorted(names) == sorted(state.name for state in thud.warm.kernel_states())
+    for group in thud.warm.GROUPS:
+        assert len(thud.warm.kernel_states(group)) > 5, group
+    with pytest.raises(thud.errors.InvalidInputError, match="groups: expected some of convex, mesh"):
+        thud.warmup("meshes")
+    with pytest.raises(thud.errors.InvalidInputError, match="processes: expected a whole number"):
+        thud.warmup("imagespace", processes=0)
+
+
+def test_workers_compile_each_kernel_once(tmp_path: Path) -> None:
+    # In a process of its own, with an empty store: two workers, inner kernels before those that call them.
+    code = (
+        "import thud\n"
+        "if __name__ == '__main__':\n"
+        "    first = thud.warmup('imagespace', processes=2, progress=False)\n"
+        "    second = thud.warmup('imagespace', progress=False)\n"
+        "    print(sum(k.compiled for k in first), len(first), sum(k.compiled for k in second))"
+    )
+    done = python(code, THUD_CACHE_DIR=str(tmp_path))
+    compiled, total, again = map(int, done.stdout.split())
+    assert compiled == total > 5, done.stderr
+    assert again == 0
+
+
+def test_command_line_lists_what_is_there() -> None:
+    result = CliRunner().invoke(app, ["warmup", "--list", "imagespace"])
+    assert result.exit_code == 0, result.output
+    assert "imagespace: " in result.output
+    assert "kernels are there" in result.output
+    assert "convex" not in result.output
+    wrong = CliRunner().invoke(app, ["warmup", "meshes"])
+    assert wrong.exit_code != 0
 
 
 def test_command_line_version_and_help() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.oracles import geometry as oracle
 from thud import geometry
-from thud._jit import REGISTRY, resolve_signature
+from thud._core.decorators import REGISTRY, resolve_signature
 from thud.errors import InvalidInputError, InvalidPoseError, ThudError
 
 CUBE = oracle.voxel_mesh([(0, 0, 0)], np.random.default_rng(50))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.geometry.strategies import points, steady, whole
 from tests.oracles import geometry as oracle
 from thud import geometry
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.geometry import segment, triangle
 
 KINDS = {"point": 1, "segment": 2, "triangle": 3, "box": 8}

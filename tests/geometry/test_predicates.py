@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.geometry.strategies import coordinate, points, rough, steady
 from tests.oracles import geometry as oracle
-from thud._jit import exact_kernel, kernel
+from thud._core.decorators import exact_kernel, kernel
 from thud.geometry import predicates
 
 

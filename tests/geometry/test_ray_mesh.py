@@ -9,7 +9,7 @@ from tests.geometry.strategies import coordinate, points, steady, whole
 from tests.geometry.test_contains import CORNERS_TOUCH, HOLLOW, L_SHAPE, RING
 from tests.oracles import geometry as oracle
 from thud import geometry
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.geometry import triangle
 
 SHAPES = {"L": L_SHAPE, "ring": RING, "hollow": HOLLOW, "touching corners": CORNERS_TOUCH}

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import thud
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 from thud.math.vec3 import norm, sub

@@ -27,7 +27,7 @@ from tests.narrowphase.polytopes import (
     scattered,
 )
 from tests.oracles.convex import signed_distance
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.math.pose import load_rotation, load_translation
 from thud.narrowphase.chung_wang import chung_wang_intersects, chung_wang_rows
 from thud.narrowphase.gjk import center_axis

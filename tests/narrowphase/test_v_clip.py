@@ -31,7 +31,7 @@ from tests.narrowphase.polytopes import (
     scattered,
 )
 from tests.oracles.convex import signed_distance
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.math.pose import load_rotation, load_translation
 from thud.narrowphase import v_clip
 from thud.narrowphase.v_clip import EDGE, FACE, VERTEX, v_clip_distance, v_clip_rows

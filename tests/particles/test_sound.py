@@ -181,7 +181,7 @@ def test_what_was_struck_before_rings_on_and_what_comes_after_is_not_heard() -> 
 
 
 def test_one_specialisation() -> None:
-    from thud._jit import REGISTRY, resolve_signature
+    from thud._core.decorators import REGISTRY, resolve_signature
 
     render_sound(([0.0], [0], [1.0]), NAMED, 0.0, 0.01)
     dispatcher, signature = REGISTRY["thud.particles.modal.ring_block"]

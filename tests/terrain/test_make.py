@@ -12,7 +12,13 @@ from reproductions.terrains import CAVE_DOMAIN, ROAD_DOMAIN, cave_field, road_fi
 from reproductions.warship import warship
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain import GridField, from_field, from_heights, from_mesh
-from thud.terrain.aligned_plane_error import _objective, aligned_plane_errors, aligned_plane_weights
+from thud.terrain.aligned_plane_error import (
+    _objective,
+    _shortfall,
+    aligned_plane_errors,
+    aligned_plane_weights,
+    optimised_directions,
+)
 from thud.terrain.atlas import Atlas, SharedNodes
 from thud.terrain.fields import MeshField
 from thud.terrain.surface_nets import sheets, surface_nets
@@ -353,7 +359,7 @@ def test_aligned_plane_weights_are_the_papers_table_4_1_in_kind():
     both = tilted_alike * np.array([1.0, 2.0, 0.5])[:, None]
     for direction, exact in ((tilted_alike, True), (parallel, True), (both, False)):
         point = weights @ position[0] + 1.3 * (weights @ direction[0])
-        found = aligned_plane_weights(point[None, None], position, direction)[0, 0]
+        found = aligned_plane_weights(point[None, None], position, direction)[0][0, 0]
         assert np.allclose(found, weights, atol=1e-12) is exact
 
 
@@ -364,7 +370,7 @@ def test_aligned_plane_weights_are_those_of_the_backward_projection():
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     direction = normal[:, None] + 0.2 * rng.normal(size=(50, 3, 3))
     points = position.mean(axis=1) + 0.7 * normal
-    ours = aligned_plane_weights(points[:, None], position, direction)[:, 0]
+    ours = aligned_plane_weights(points[:, None], position, direction)[0][:, 0]
     theirs = thud.terrain.backward_project(points, position, direction, method="aligned_plane")
     np.testing.assert_allclose(ours[:, 1:], np.column_stack([theirs.u, theirs.v]), rtol=1e-9, atol=1e-9)
 
@@ -385,15 +391,72 @@ def test_gradient_of_the_aligned_plane_error():
             assert slope[i, k] == pytest.approx((ahead - behind) / 2e-6, rel=1e-4, abs=1e-8)
 
 
+def test_gradient_of_what_short_areas_and_cosines_cost():
+    rng = np.random.default_rng(6)
+    positions = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.2], [0.0, 1.0, 0.0]])
+    triangles = np.array([[0, 1, 2], [0, 2, 3]])
+    corners = positions[triangles]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    # Directions that meet at a height of 1: the area is least within the reach, at its end, and below zero; one direction falls
+    # short of its cosine, another has turned to the lower side.
+    meeting = np.array([0.5, 0.5, 1.0]) - positions + 0.1 * rng.normal(size=(4, 3))
+    leaning, turned = meeting.copy(), meeting.copy()
+    leaning[1], turned[3, 2] = [1.0, -0.2, 0.05], -0.01
+    least = np.full((2, 3), 0.1)
+    for direction, height in itertools.product((meeting, leaning, turned), (0.6, 1.3, 2.5)):
+        reach = np.array([[-0.4, height], [-height, 0.3]])
+        value, slope = _shortfall(direction, triangles, normal, corners, reach, least)
+        assert value > 0.0
+        for i, k in itertools.product(range(4), range(3)):
+            step = np.zeros((4, 3))
+            step[i, k] = 1e-6
+            ahead, behind = (_shortfall(direction + s * step, triangles, normal, corners, reach, least)[0] for s in (1, -1))
+            # Differences of second order: their rounding is some 1e-16 / 1e-6 of the value.
+            assert slope[i, k] == pytest.approx((ahead - behind) / 2e-6, rel=1e-4, abs=1e-8 * value)
+
+
+@pytest.mark.parametrize("height", [0.7, 1.0, 2.0])
+def test_optimised_directions_open_triangles_that_meet(height):
+    # All directions meet at a height of 1, and all have the same height over the plane: the miss on the aligned plane is 0
+    # everywhere, but at a height of 1 it has no area, and at 2 it is turned round. Nothing of that was seen by the optimiser.
+    x, y = np.meshgrid(np.linspace(-1.0, 1.0, 5), np.linspace(-1.0, 1.0, 5), indexing="ij")
+    positions = np.stack([x, y, np.zeros_like(x)], axis=-1).reshape(-1, 3)
+    directions = np.array([0.0, 0.0, 1.0]) - positions
+    i = np.arange(25).reshape(5, 5)
+    a, b, c, d = i[:-1, :-1], i[1:, :-1], i[1:, 1:], i[:-1, 1:]
+    triangles = np.concatenate([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]).reshape(-1, 3)
+    heights = np.broadcast_to([0.5 * height, 0.0, height], (len(triangles), 3))
+    found = optimised_directions(positions, directions, triangles, heights, 0.5)
+    assert found.before == pytest.approx(0.0, abs=1e-20)
+    points = positions[triangles].mean(axis=1)[:, None] + np.linspace(0.0, height, 9)[:, None] * [0.0, 0.0, 1.0]
+    _, before = aligned_plane_weights(points, positions[triangles], directions[triangles])
+    _, after = aligned_plane_weights(points, positions[triangles], found.directions[triangles])
+    assert before.min() == pytest.approx(min((1.0 - h) ** 2 for h in np.linspace(0.0, height, 9)), abs=1e-12)
+    # It asks for half the area, against wishes to change little.
+    assert after.min() > 0.4
+
+
 @pytest.mark.parametrize("name", ["torus", "two balls", "cave"])
 def test_optimised_directions_lower_the_error_of_the_aligned_plane(name):
     field, lower, upper, cell = FIELDS[name]
     plain = from_field(field, lower, upper, cell, samples=4)
     best = from_field(field, lower, upper, cell, samples=4, optimise_directions=True)
     before, after = aligned_plane_errors(plain.surface), aligned_plane_errors(best.surface)
-    assert (after.distance**2).mean() < 0.5 * (before.distance**2).mean()
-    assert after.uv.mean() < before.uv.mean()
+    # One sample of the cave was off by 21 m or by 198 m, as the last bits of NumPy's sums on the processor had it: at its
+    # height the aligned triangle had a part of 1e-3 or -1e-4 of its area left, and (u, v) are divided by that. The optimiser
+    # lessened the miss on the aligned plane and did not see that area. Now aligned triangles keep it (0.37 here).
+    assert after.area.min() > 0.2
+    assert np.isfinite(after.distance).all()
+    # A base point that is off by more than a cell is no answer, however far it is: none decides the mean. A tenth is left of
+    # the torus, a thirteenth of the cave, and far less of the balls.
+    assert (after.distance < cell).all()
+    capped = np.minimum(before.distance, cell)
+    assert np.sqrt((after.distance**2).mean()) < 0.25 * np.sqrt((capped**2).mean())
+    assert np.quantile(after.distance, 0.99) < 0.5 * np.quantile(before.distance, 0.99)
+    assert after.uv.mean() < 0.5 * before.uv[before.distance < cell].mean()
     assert "aligned plane" in best.report
+    assert f"{(before.area <= 0.0).sum()} -> 0 of {len(after.area)} samples" in best.report
     # It is still the same surface without cracks.
     assert edge_uses(tessellate(best.surface)[1])[1].max() == 2
     assert best.error_mean < 2.0 * plain.error_mean

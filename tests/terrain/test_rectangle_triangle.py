@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.terrain.rectangle_triangle import triangle_meets_rectangle, triangle_overlaps_rectangle
 
 

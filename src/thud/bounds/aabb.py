@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.gates import Array
 
 Ints = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError
 from thud.gates import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 from thud.constants import FLOAT32_STEP, FLOAT32_TINY
 
 

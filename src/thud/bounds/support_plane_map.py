@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.bounds.support_planes import SCAN_FACES, TABLE
 from thud.math.vec3 import dot, load3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import emit_overlaps8
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.broadphase.boxes import Boxes
 from thud.broadphase.brute import load_box
 from thud.broadphase.pair_set import Keys, PairCollector, keep_allowed, scan_run

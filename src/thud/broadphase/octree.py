@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.broadphase.boxes import Boxes, Ints
 from thud.broadphase.leaf_walk import LEAF, collect_leaf_pairs
 from thud.broadphase.pair_set import PairCollector, sorted_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.broadphase.pair_set import Keys, allowed
 
 #: A free place. No pair has this key.

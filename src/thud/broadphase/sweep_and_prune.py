@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import emit_overlaps8
 from thud._threads import run_rows
 from thud.broadphase.boxes import Boxes, Floats, Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._threads import run_rows
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import SAH_BINS, TREE_SPLITS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.bounds.obb import extents, mean_and_axes
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import TREE_SPLITS

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud import geometry
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud._threads import run_rows
 from thud.constants import BSP_THIN, BSP_TRIANGLES
 from thud.errors import InvalidShapeError

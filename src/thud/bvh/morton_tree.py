@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._threads import run_rows
 from thud.bvh.radix import radix_sort
 from thud.constants import RAY_BOX_SLACK

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import Ints, MeshTree
 from thud.constants import TREE_LEVELS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 
 #: Most bits of one pass: 4096 counters stay in the fastest cache.
 _DIGIT = 12

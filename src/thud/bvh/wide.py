@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import UNIT_ROUNDOFF, WIDE_LEAF_COST
 from thud.gates import Array

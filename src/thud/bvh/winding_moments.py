@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import MeshTree
 from thud.gates import Array
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import CAST_GAP, CAST_GAP_CURVED, CAST_ITERATIONS, TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import dot, load3, norm, sub

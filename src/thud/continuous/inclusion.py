@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import (
     INCLUSION_CELLS,
     INCLUSION_EASY,

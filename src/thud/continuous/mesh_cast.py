@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import boxes_sweep8, lowest_bit
 from thud.constants import BOX_SLACK
 from thud.continuous.convex_cast import AT_START, HIT, MISS, cast_pair, earlier

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import boxes_sweep8, lowest_bit
 from thud.constants import BOX_SLACK, TURN_ERROR, TURN_NEAR, TURN_ROUNDS
 from thud.continuous.convex_cast import AT_START, CAST_UNCONVERGED, MISS, SEPARATED, earlier

@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._threads import run_rows
 from thud.continuous.convex_cast import AT_START, HIT, MISS
 from thud.continuous.convex_dispatch import empty_impacts

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.math.pose import compose_rotation, rotate, unrotate
 from thud.math.vec3 import cross, dot, norm, sub
 from thud.shapes.packed import KIND, P0, P1, P2, VERTEX_COUNT, VERTEX_START

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import CAST_GAP, CAST_GAP_CURVED, TOUCH, TURN_ITERATIONS
 from thud.continuous.convex_cast import AT_START, CAST_UNCONVERGED, HIT, MISS, OVERLAPPING, earlier
 from thud.continuous.turning import (

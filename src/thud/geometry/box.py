@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.geometry.ray_local import slab_interval
 from thud.geometry.segment import closest_point_segment, crossing_points
 from thud.geometry.triangle import piercing_points, point_triangle_called

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_kernel, kernel
+from thud._core.decorators import exact_kernel, kernel
 from thud._threads import run_rows
 from thud.errors import InvalidInputError
 from thud.geometry._gates import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 
 
 @exact_device

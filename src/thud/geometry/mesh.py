@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import dot, drop_axis, load3, sub
 from thud.geometry.predicates import (
     cross_component,

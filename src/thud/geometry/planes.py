@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud._threads import run_rows
 from thud.geometry._gates import Array, as_lengths, as_plane_sets, as_planes, as_points, rows
 from thud.geometry.plane import signed_distance_plane, sphere_in_frustum

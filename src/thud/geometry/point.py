@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.math.vec3 import norm2, sub
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.geometry.predicates import line_side, orient2d
 
 

@@ -11,7 +11,7 @@ about 1e-90 and 1e90.
 
 from __future__ import annotations
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.geometry._stack import stack_expansion
 from thud.geometry.exact_vec3 import drop_axis, sub

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.math.vec3 import add_scaled, cross, dot, norm, norm2
 
 #: Below the smallest normal number a reciprocal overflows. A component of a unit direction this small is parallel.

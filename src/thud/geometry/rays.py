@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_kernel, kernel
+from thud._core.decorators import exact_kernel, kernel
 from thud._threads import run_rows
 from thud.geometry._gates import (
     Array,

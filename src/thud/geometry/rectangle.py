@@ -5,7 +5,7 @@ The rectangle is axis-aligned, given by its lower and upper corner; all points a
 
 from __future__ import annotations
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.predicates import orient2d, same_side
 from thud.geometry.segment_exact import segments_meet_2d
 from thud.geometry.triangle_exact import point_in_triangle_2d

@@ -6,7 +6,7 @@ no digits.
 
 from __future__ import annotations
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.math.vec3 import add_scaled, cross, dot, neg, norm2, sub
 
 #: Segments whose directions have sin^2(angle) below this are solved by the careful route. At 1e-4 the plain formulas

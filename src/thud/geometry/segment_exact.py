@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import add_scaled, cross, drop_axis, sub
 from thud.geometry.predicates import orient2d, orient2d_precise, orient3d, same_side
 

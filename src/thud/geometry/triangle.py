@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.geometry.segment import closest_point_segment, crossing_points
 from thud.math.vec3 import add, add_scaled, cross, dot, norm2, sub

@@ -6,7 +6,7 @@ an exact determinant (after Guigue and Devillers 2003); only the coordinates of 
 
 from __future__ import annotations
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import add_scaled, drop_axis, norm2, sub
 from thud.geometry.predicates import none_apart, orient2d, orient2d_precise, orient3d, orient3d_precise, same_side
 from thud.geometry.segment_exact import NOTHING, POINT, SEGMENT, flat_axis, segment_segment, segments_meet_2d

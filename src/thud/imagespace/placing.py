@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 
 
 @exact_kernel("i8, i8, f8[:,::1], i8[::1], f8[:,::1], f8[:,::1]")

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 
 #: Parts of a pixel to which vertices are rounded: 2 ** SHIFT. (x >> SHIFT is the pixel of x, also below 0.)
 SHIFT = 8

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import JACOBI_SWEEPS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device
+from thud._core.decorators import device
 
 
 @device

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import UNIT_ROUNDOFF
 
 #: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, untransform
 
 U = np.uint64

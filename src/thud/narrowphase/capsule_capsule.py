@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.math.vec3 import any_orthogonal
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, norm2, scale, sub

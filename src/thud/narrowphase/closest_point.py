@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import load3

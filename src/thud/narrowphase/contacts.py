@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
 from thud.narrowphase.convex_pair import flip, pair_signed

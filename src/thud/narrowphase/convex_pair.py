@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.math.pose import rotate, transpose, unrotate
 from thud.math.vec3 import dot, norm, norm2

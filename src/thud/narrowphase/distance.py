@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.narrowphase.convex_pair import pair_distance, pair_signed, unsigned_outcome

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2, sub
 from thud.narrowphase.gjk import difference_support, part_size

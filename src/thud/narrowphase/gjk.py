@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import (
     GJK_FLOOR_CURVED,
     GJK_GAP,

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.constants import GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm2, sub

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.narrowphase.convex_pair import pair_intersects
 from thud.narrowphase.gjk import careful_status, center_axis
 from thud.narrowphase.hull_stream import (

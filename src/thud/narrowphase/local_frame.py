@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.math.pose import compose_rotation, load_rotation, load_translation, transform
 from thud.shapes.packed import NODE_COUNT
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, sub

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, kernel
+from thud._core.decorators import exact_device, kernel
 from thud._simd import point_box8, trailing_zeros
 from thud._threads import run_rows
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, ROWS, STACK

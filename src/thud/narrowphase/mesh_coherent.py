@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud.constants import TOUCH
 from thud.narrowphase.box_tree import U, tree_pose
 from thud.narrowphase.mesh_distance import walk_distance, write_distance

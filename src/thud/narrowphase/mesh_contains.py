@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, exact_kernel, kernel
+from thud._core.decorators import device, exact_kernel, kernel
 from thud._simd import ray_box8, ray_triangle4, trailing_zeros
 from thud._threads import run_rows
 from thud.bvh.mesh_grid import point_in_grid

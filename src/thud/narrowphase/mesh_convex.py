@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import boxes_meet8, lowest_bit, obbs_gap8
 from thud.constants import BOX_SLACK
 from thud.gates import as_poses

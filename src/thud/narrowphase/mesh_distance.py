@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import lowest_bit, obbs_gap8
 from thud.constants import BOX_SLACK, TOUCH
 from thud.geometry.triangle import closest_triangle_triangle

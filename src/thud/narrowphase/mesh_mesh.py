@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import boxes_meet8, lowest_bit
 from thud.constants import BOX_SLACK, TOUCH, TREE_LEVELS
 from thud.math.pose import transpose, unrotate

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from thud import _threads
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud._simd import prefetch, ray_box8, ray_triangle4, trailing_zeros
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, ROWS, STACK
 from thud.constants import MESH_FARTHEST, RAY_SORT_BLOCK, RAY_SORT_LEAST, UNIT_ROUNDOFF

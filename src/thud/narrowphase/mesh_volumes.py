@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._threads import run_rows
 from thud.bounds.kdop import cones, directions
 from thud.bounds.support_planes import SupportPlanes, no_support_planes

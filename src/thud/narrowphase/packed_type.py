@@ -1,4 +1,4 @@
-"""The Numba type of `Packed`: what kernel signatures mean by `packed` (see `_jit.py`)."""
+"""The Numba type of `Packed`: what kernel signatures mean by `packed` (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 

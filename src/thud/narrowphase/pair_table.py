@@ -6,7 +6,7 @@ to shapes.
 
 from __future__ import annotations
 
-from thud._jit import device
+from thud._core.decorators import device
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.geometry.ray_local import (
     ray_box_local,
     ray_capsule_local,

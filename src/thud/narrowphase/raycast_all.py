@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._threads import run_rows
 from thud.gates import Array
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate, untransform

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.math.pose import compose_rotation, load_rotation, load_translation, relative_rotation, rotate, transform, unrotate
 from thud.narrowphase.convex_pair import flip, pair_distance, pair_intersects, pair_signed
 from thud.narrowphase.gjk import center_axis

@@ -6,7 +6,7 @@ with weight 0 is not needed to express v and leaves the simplex.
 
 from __future__ import annotations
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.math.vec3 import cross, dot, norm2, sub
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel, view_device
+from thud._core.decorators import kernel, view_device
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.narrowphase.convex_pair import pair_distance, pair_intersects
 from thud.narrowphase.gjk import center_axis

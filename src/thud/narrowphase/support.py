@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd import support_index
 from thud.shapes.packed import KIND, LINK_START, P0, P1, P2, SCAN_COUNT, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL

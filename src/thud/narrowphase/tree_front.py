@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud._simd_boxes import lowest_bit, obbs_gap8
 from thud.constants import BOX_SLACK, FRONT_REST, FRONT_RETESTS, FRONT_RISE, TOUCH, TREE_LEVELS, UNIT_ROUNDOFF
 from thud.math.pose import transpose, unrotate

@@ -8,7 +8,7 @@ A needle's normal is lost in roundoff, and with it what lies above its inside: i
 
 from __future__ import annotations
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.geometry.segment import closest_segment_parameters
 from thud.geometry.triangle import NEEDLE, area_vector, point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub

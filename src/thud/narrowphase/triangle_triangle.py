@@ -8,7 +8,7 @@ triangles, is decided by their distance.
 
 from __future__ import annotations
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.geometry.triangle import closest_triangle_triangle
 from thud.math.vec3 import cross, dot, sub
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.geometry.segment import clamp01, closest_segment_parameters
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate

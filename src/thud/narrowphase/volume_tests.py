@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.bounds.support_plane_map import SPM, support_plane
 from thud.bounds.theorem_3_2 import aabb_rejects, kdop_rejects, obb_rejects, sphere_rejects
 from thud.constants import OBB_BLUR

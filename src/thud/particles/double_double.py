@@ -1,12 +1,12 @@
 """Numbers of about 32 digits as unevaluated sums of two floats, (high, low), |low| at most half a unit of high's last place.
 
 Dekker 1971, "A floating-point technique for extending the available precision". Sums and products are right to some 2**-104
-of their terms' magnitudes. Exact code: see `_jit.py`.
+of their terms' magnitudes. Exact code: see `_core/decorators.py`.
 """
 
 from __future__ import annotations
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 from thud.geometry.predicates import two_product, two_sum
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 from thud.constants import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS, START_ROUNDOFF, UNIT_ROUNDOFF
 from thud.particles.element import QUADRIC
 from thud.particles.element_arrays import KIND, NORMAL, ORIGIN, G, J

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import FILTER_CLOSE, PATH_SLACK
 from thud.particles.element_arrays import COLLIDER, KIND, PART
 from thud.particles.element_filter import DOUBTFUL, rough_crossing

@@ -1,4 +1,4 @@
-"""The Numba type of `ElementArrays`: what kernel signatures mean by `elements` (see `_jit.py`)."""
+"""The Numba type of `ElementArrays`: what kernel signatures mean by `elements` (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import START_ROUNDOFF
 from thud.geometry.predicates import two_diff
 from thud.particles.double_double import dd_dot, dd_dot_dd, dd_dot_scaled, dd_shifted, dd_sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud._threads import run_rows
 from thud.particles.response import NORMAL, POINT, SPEED, TIME, VELOCITY
 from thud.results import ParticleImpacts

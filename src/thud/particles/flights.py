@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud._threads import run_rows
 from thud.particles.collider_set import ColliderSet
 from thud.particles.event_order import in_time_order

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import TILE_MARGIN
 from thud.particles.element_charts import (
     AROUND,

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import START_ROUNDOFF, START_SAME, START_SLOPE, TRIANGLE_EDGE, TRIANGLE_FLAT, UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import drop_axis, load3
 from thud.geometry.predicates import two_diff

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.philox import philox, spread
 
 _LOW, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import PATH_MARGIN, PATH_SLACK
 from thud.particles.double_double import dd_dot_scaled, dd_sum
 from thud.particles.frame import INVERSE, INVERSE_REST, REACH, SHIFT, SHIFT_REST

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import RESTING_SPEED
 from thud.particles.elements import dot3, path_at
 

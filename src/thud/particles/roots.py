@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import ROOT_FARTHEST, ROOT_STEPS, ROOT_TOUCH, UNIT_ROUNDOFF
 from thud.particles.double_double import dd_product, dd_scaled, dd_shifted, dd_sum
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 
 # Columns of a splat's numbers: u, v, radius (metres), the metric of the coordinates (uu, uv, vv: square metres a unit), side of
 # the tile, 1 where u goes around.

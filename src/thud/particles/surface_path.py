@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.frame import ROTATION
 from thud.particles.patch_path import CELLS, patch_time
 from thud.particles.path_box import (

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import PROJECTION_COLLAPSE
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
 from thud.terrain.alpha_triangle import INSIDE, OUTSIDE, belongs, in_own_units

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import (
     PROJECTION_ALONE,
     PROJECTION_BRACKET,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_kernel
+from thud._core.decorators import exact_kernel
 from thud.constants import PROJECTION_NEWTON_STEP, PROJECTION_NEWTON_STEPS
 from thud.terrain.alpha_triangle import INSIDE, OUTSIDE, UNCONVERGED, alpha_cubic, belongs, foot, in_own_units
 from thud.terrain.rows import SIGNATURE, load_point, load_triangle

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 from thud.constants import (
     PROJECTION_COLLAPSE,
     PROJECTION_EDGE,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 from thud.constants import FLAT_THIN, FLAT_VOLUME
 from thud.errors import InvalidInputError
 from thud.terrain.bounding_batch import UNCONVERGED, bounding_lengths, quad_arrays

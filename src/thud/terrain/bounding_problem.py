@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.errors import InvalidInputError
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, load3, norm2, sub
 from thud.terrain.bounding_triangles import patch_facing, patch_volume

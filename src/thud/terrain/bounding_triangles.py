@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud._threads import run_rows
 from thud.errors import InvalidInputError
 from thud.gates import as_points, broadcast_rows

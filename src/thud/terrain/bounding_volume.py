@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud._threads import run_rows
 from thud.constants import BOUND_EXTREME, GROWTH_LEAST, GROWTH_SLACK, GROWTH_ZERO, UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import cross, dot, load3, norm2, sub

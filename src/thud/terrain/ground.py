@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.terrain.alpha_cubic import cubic_project
 from thud.terrain.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.bilinear_inverse import bilinear_project

@@ -15,7 +15,7 @@ from thud.constants import FIELD_BLOCK, MADE_SAMPLES, QUAD_SIDE, TRACE_REACH
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_positive, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.terrain.aligned_plane_error import Optimised, aligned_plane_errors, optimised_directions
+from thud.terrain.aligned_plane_error import Optimised, aligned_plane_errors, optimised_directions, sample_heights
 from thud.terrain.atlas import Atlas, SharedNodes
 from thud.terrain.directions import facing, gradient_directions, relaxed
 from thud.terrain.fields import Field, GridField, MeshField, distances, evaluate
@@ -183,8 +183,7 @@ def _displaced(field: Field, net: Net, options: _Options) -> MadeSurface:
     before = None
     if options.optimise_directions:
         before = _assemble(net, directions, primitives, lengths, options)
-        heights = np.sqrt((lengths.astype(np.float64) ** 2).mean(axis=(1, 2)))
-        gain = optimised_directions(net.positions, directions, primitives[:, :3], np.repeat(heights, 2), net.cell)
+        gain = optimised_directions(net.positions, directions, primitives[:, :3], sample_heights(before), net.cell)
         directions = gain.directions
         lengths, traced, failed = _lengths(field, net, directions, primitives, options.samples)
     surface = _assemble(net, directions, primitives, lengths, options)
@@ -200,7 +199,8 @@ def _displaced(field: Field, net: Net, options: _Options) -> MadeSurface:
         lines.append(
             f"aligned plane, error of the base point: mean {old.distance.mean():.3g} -> {new.distance.mean():.3g} m, "
             f"largest {old.distance.max():.3g} -> {new.distance.max():.3g} m; of (u, v): mean {old.uv.mean():.3g} -> "
-            f"{new.uv.mean():.3g} ({gain.iterations} iterations)"
+            f"{new.uv.mean():.3g}; aligned triangles turned over at {(old.area <= 0.0).sum()} -> {(new.area <= 0.0).sum()} of "
+            f"{len(new.area)} samples ({gain.iterations} iterations)"
         )
     return MadeSurface(surface, largest, mean, traced, failed, "\n".join(lines))
 

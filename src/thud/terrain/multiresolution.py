@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import PLAIN_VERTICES
 from thud.errors import InvalidInputError
 from thud.gates import as_vector

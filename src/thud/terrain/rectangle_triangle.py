@@ -6,7 +6,7 @@ counts. (The paper's table calls type 2, in which only edges cross, and type 6 w
 
 from __future__ import annotations
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 
 
 @exact_device

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud._jit import exact_device
+from thud._core.decorators import exact_device
 
 #: What every row kernel of a method takes: rows; points, positions, directions, length ranges and starts; the results.
 SIGNATURE = "i8, i8, f8[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], i8[::1], u1[::1]"

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.continuous.convex_cast import cast_pair
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import load3, sub
 from thud.narrowphase.pair_table import relative_pose, row_of

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thud._jit import exact_device, exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import PATCH_RAY_EDGE, RAY_BOX_SLACK
 from thud.terrain.bounding_volume import EXTREME
 from thud.terrain.patch import load_patch, patch_normal

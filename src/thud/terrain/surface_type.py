@@ -1,4 +1,4 @@
-"""The Numba type of `SurfaceArrays`: what kernel signatures mean by `surface` (see `_jit.py`)."""
+"""The Numba type of `SurfaceArrays`: what kernel signatures mean by `surface` (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, exact_device, exact_kernel, kernel
+from thud._core.decorators import device, exact_device, exact_kernel, kernel
 from thud.constants import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.continuous.convex_cast import cast_pair
 from thud.math.pose import rotate, unrotate

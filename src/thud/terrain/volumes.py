@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._jit import device, exact_device, exact_kernel
+from thud._core.decorators import device, exact_device, exact_kernel
 from thud.math.vec3 import norm2, sub
 from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_START
 from thud.terrain.bounding_volume import EXTREME, grow_four, growth_of_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.broadphase.boxes import FARTHEST
 from thud.constants import BODY_BOX
 from thud.math.pose import compose_rotation, load_rotation, load_translation, transform

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import device, kernel
+from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, transform, unrotate
 from thud.math.vec3 import dot, load3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._jit import kernel
+from thud._core.decorators import kernel
 from thud._threads import run_rows
 from thud.broadphase.boxes import LAYER
 from thud.bvh.morton_tree import build_morton_tree, entry_of_ray, rays_in_tree

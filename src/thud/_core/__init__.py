@@ -1,0 +1,1 @@
+"""What everything stands on: compile decorators, the kernel cache and its keys."""

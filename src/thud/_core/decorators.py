@@ -1,0 +1,184 @@
+"""The only compile decorators of the package, and the registry of kernels.
+
+`@kernel` / `@device` compile with a fast-math subset that keeps NaN and infinity meaningful. `@exact_kernel` /
+`@exact_device` use no fast-math at all: with `reassoc` in the call chain the error term of a TwoSum compiles to 0.
+Exact code calls only exact devices; a fast kernel may call an exact kernel, and inlines no exact device.
+
+An entry kernel states its signature, so that `thud.warmup()` can compile it without running it and a test can assert
+that it has one specialisation:
+
+    @kernel("i8, i8, f8[:,::1], f8[::1]")
+    def distance_rows(start, stop, points_in, distance_out): ...
+
+An inner kernel is called by other kernels. It states its signature too, `@kernel(inner="...")`, is compiled once, and stands
+in an object of its own to which its callers refer (`pipeline.py`). A bare `@kernel` is a small function that is linked into
+its callers, not inlined. A device is inlined; a large one states its signature, `@device(inner="...")`, so that warming up
+compiles it by itself first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import event, sigutils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+
+from thud._core import kernel_cache, kernel_key, notice, target
+from thud._core.pipeline import COMPILERS, DEVICE, ENTRY, INNER
+
+#: Numba's settings; untyped, since they are made from the environment.
+_config: Any = numba.config
+
+FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+#: Said, not left out: a function that says nothing is compiled with the options of whatever kernel first calls it.
+EXACT_MATH = False
+
+#: Kernels with a stated signature by qualified name, in order of definition: (dispatcher, signature text).
+REGISTRY: dict[str, tuple[Any, str]] = {}
+
+#: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...), and the modules whose NUMBA_TYPE they mean.
+_TYPE_MODULES = {
+    "packed": "thud.narrowphase.packed_type",
+    "surface": "thud.terrain.surface_type",
+    "elements": "thud.particles.element_type",
+}
+
+target.pin()
+notice.register()
+
+
+def resolve_signature(text: str) -> tuple[Any, ...]:
+    """Numba types of a signature text."""
+    namespace: dict[str, Any] = {
+        key: getattr(types, key) for key in ("i1", "i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
+    }
+    namespace["vec3"] = types.UniTuple(types.f8, 3)
+    namespace["mat3"] = types.UniTuple(types.f8, 9)
+    # The arrays that GJK and EPA read: part_ints, part_reals, vertices, link_starts, links.
+    i2, f2 = types.i8[:, ::1], types.f8[:, ::1]
+    namespace["hulls"] = (i2, f2, f2, types.i8[::1], i2)
+    for name, module in _TYPE_MODULES.items():
+        if name in text:
+            namespace[name] = importlib.import_module(module).NUMBA_TYPE
+    return tuple(eval(f"({text},)", {"__builtins__": {}}, namespace))
+
+
+class _Dispatcher(CPUDispatcher):
+    """Numba's, with a shorter way to what is there already, and no garbage collection while it compiles.
+
+    A compilation makes millions of small objects and frees most of them by counting; the collector would look through all of
+    the process's objects again and again.
+    """
+
+    def compile(self, sig: Any) -> Any:
+        """Load or compile the function for argument types."""
+        with global_compiler_lock, _collector_paused():
+            arguments, return_type = sigutils.normalize_signature(sig)
+            existing = self.overloads.get(tuple(arguments))
+            if existing is not None:
+                return existing.entry_point
+            result = self._cache.load_overload(sig, self.targetctx)
+            if result is not None:
+                self._cache_hits[sig] += 1
+                self.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+                self.add_overload(result)
+                return result.entry_point
+            self._cache_misses[sig] += 1
+            details = {"dispatcher": self, "args": arguments, "return_type": return_type}
+            with event.trigger_event("numba:compile", data=details):
+                result = self._compiler.compile(arguments, return_type)
+                self.add_overload(result)
+            self._cache.save_overload(sig, result)
+            return result.entry_point
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+class _CalledFromKernels(_Dispatcher):
+    """A device or inner kernel: no wrapper for Python is made of it. Called from Python it is compiled as an entry."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        entry = self.__dict__.get("_entry")
+        if entry is None:
+            options = {name: value for name, value in self.targetoptions.items() if name not in ("forceinline", "_nrt")}
+            entry = self.__dict__["_entry"] = _dispatcher(_Dispatcher, self.py_func, ENTRY, options)
+        return entry(*arguments)
+
+
+def _dispatcher(kind_of_dispatcher: type[Any], function: FunctionType, kind: str, options: dict[str, Any]) -> Any:
+    dispatcher = kind_of_dispatcher(py_func=function, targetoptions=options, pipeline_class=COMPILERS[kind])
+    dispatcher._cache = kernel_cache.KernelCache(function, kind)
+    return dispatcher
+
+
+def _compile_later(function: FunctionType, kind: str, signature: str | None, **options: Any) -> Any:
+    if _config.DISABLE_JIT:
+        return function
+    options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", **options}
+    if kind != ENTRY:
+        # What is called from kernels counts no references, so that it inlines to plain arithmetic.
+        options.setdefault("_nrt", False)
+    name = f"{function.__module__}.{function.__qualname__}"
+    kernel_key.note_options(function, options)
+    dispatcher = _dispatcher(_Dispatcher if kind == ENTRY else _CalledFromKernels, function, kind, options)
+    kernel_cache.DISPATCHERS[name] = dispatcher
+    if signature is not None:
+        REGISTRY[name] = (dispatcher, signature)
+    return dispatcher
+
+
+def _decorator(argument: Any, inner: str | None, **options: Any) -> Any:
+    """Serve `@kernel`, `@kernel("signature")` and `@kernel(inner="signature")`."""
+    if callable(argument):
+        return _compile_later(argument, DEVICE, None, **options)
+    if inner is not None:
+        return lambda function: _compile_later(function, INNER, inner, **options)
+    return lambda function: _compile_later(function, ENTRY, argument, **options)
+
+
+def kernel(argument: Any = None, *, inner: str | None = None) -> Any:
+    """Compile a function with the fast-math subset. See the module's docstring."""
+    return _decorator(argument, inner, fastmath=FAST_MATH)
+
+
+def exact_kernel(argument: Any = None, *, inner: str | None = None) -> Any:
+    """Compile a function with no fast-math: for inclusion tests, predicates, outward rounding and roots."""
+    return _decorator(argument, inner, fastmath=EXACT_MATH)
+
+
+def device(function: Any = None, *, inner: str | None = None) -> Any:
+    """Compile a helper that is inlined into its kernels, with the fast-math subset. It makes and returns no arrays.
+
+    A large one states its signature as an inner kernel does, to be compiled by itself first and then inlined.
+    """
+    if function is None:
+        return lambda function: _compile_later(function, DEVICE, inner, fastmath=FAST_MATH, forceinline=True)
+    return _compile_later(function, DEVICE, None, fastmath=FAST_MATH, forceinline=True)
+
+
+def view_device(function: Any) -> Any:
+    """Compile a helper of entry kernels that returns views of arrays, whose references must be counted."""
+    return _compile_later(function, DEVICE, None, fastmath=FAST_MATH, forceinline=True, _nrt=True)
+
+
+def exact_device(function: Any) -> Any:
+    """Compile a helper that is inlined into exact kernels, with no fast-math."""
+    return _compile_later(function, DEVICE, None, fastmath=EXACT_MATH, forceinline=True)

@@ -1,0 +1,1 @@
+"""Commands for maintainers, run from a checkout."""
