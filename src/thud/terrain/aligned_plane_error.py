@@ -44,6 +44,8 @@ _PLACES = np.array(
 )
 # A change of all directions by 0.1 of their length costs 1 % of the first error.
 _NEAR = 1.0
+# A miss of this part of the height is good enough: where the first error is less, the rest counts beside this one.
+_MISS = 0.01
 # Part of its area that an aligned triangle should keep up to the samples: at half of it, a miss on the plane may double.
 _AREA = 0.5
 # Heights for that, of the samples' own: turned directions meet the surface elsewhere.
@@ -104,7 +106,7 @@ def optimised_directions(positions: Floats, directions: Floats, triangles: Ints,
     least = np.minimum(np.einsum("ijk,ik->ij", unit(directions)[triangles], normal), _FACING)
     count = len(positions)
     first, _ = _objective(directions, triangles, normal, weight)
-    scale = first if first > 0.0 else 1.0
+    scale = max(first, _MISS**2 * float(weight.sum()))
 
     def function(x: Floats) -> tuple[float, Floats]:
         new = x.reshape(-1, 3)
@@ -114,11 +116,11 @@ def optimised_directions(positions: Floats, directions: Floats, triangles: Ints,
         total = value / scale + (_NEAR * (change**2).sum() + short) / count
         return total, (slope / scale + (2.0 * _NEAR * change + steep) / count).reshape(-1)
 
-    start = directions.reshape(-1)
-    given, _ = function(start)
+    given, _ = function(directions.reshape(-1))
     if given <= 0.0:
         return Optimised(directions, first, first, 0)
-    found = minimize(function, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS, "maxcor": 20})
+    start = _opened(directions, triangles, normal, corners, reach)
+    found = minimize(function, start.reshape(-1), jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS, "maxcor": 20})
     best = found.x.reshape(-1, 3)
     # A vertex whose direction no longer faces all its triangles goes back halfway, if need be several times.
     for _ in range(30):
@@ -134,6 +136,19 @@ def optimised_directions(positions: Floats, directions: Floats, triangles: Ints,
         return Optimised(directions, first, first, int(found.nit))
     after, _ = _objective(best, triangles, normal, weight)
     return Optimised(best, first, after, int(found.nit))
+
+
+def _opened(directions: Floats, triangles: Ints, normal: Floats, corners: Floats, reach: Floats) -> Floats:
+    """Directions to start from: those at triangles without area somewhere within reach are upright instead.
+
+    Where all three corners meet, area has no slope to go by; beyond that, less of it is the way back.
+    """
+    least = np.min(_least_areas(directions, triangles, normal, corners, reach)[1], axis=0)
+    closed = np.unique(triangles[least <= 0.0])
+    upright = unit(_at_vertices(np.repeat(normal[:, None, :], 3, axis=1), triangles, len(directions)))
+    start = directions.copy()
+    start[closed] = np.linalg.norm(directions[closed], axis=1)[:, None] * upright[closed]
+    return start
 
 
 def _reciprocal(a: Floats) -> tuple[Floats, Floats]:
@@ -174,20 +189,12 @@ def _shortfall(
     N = directions[triangles]
     a = np.einsum("ijk,ik->ij", N, normal)
     over, change = _reciprocal(a)
-    N_over = N * over[:, :, None]
-    e1, e2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    d1, d2 = N_over[:, 1] - N_over[:, 0], N_over[:, 2] - N_over[:, 0]
+    e1, e2, d1, d2 = _edges(N, over, corners)
     whole = np.einsum("ik,ik->i", np.cross(e1, e2), normal)
-    # Area at height h, of the triangle's: 1 + linear h + square h^2.
-    linear = np.einsum("ik,ik->i", np.cross(e1, d2) + np.cross(d1, e2), normal) / whole
-    square = np.einsum("ik,ik->i", np.cross(d1, d2), normal) / whole
-    # Where it is least, if it has a least value.
-    lowest = -0.5 * linear / np.where(square > 0.0, square, 1.0)
     value = 0.0
     g = np.zeros_like(N)
-    for end in reach.T:
-        h = np.where(square > 0.0, np.clip(lowest, np.minimum(end, 0.0), np.maximum(end, 0.0)), end)
-        short = np.maximum(_AREA - (1.0 + h * (linear + h * square)), 0.0)
+    for h, area in zip(*_least_areas(directions, triangles, normal, corners, reach)):
+        short = np.maximum(_AREA - area, 0.0)
         # short^2, linear from about _AREA on.
         root = np.sqrt(1.0 + (short / _AREA) ** 2)
         value += 2.0 * _AREA**2 * _COST_AREA * float((root - 1.0).sum())
@@ -203,6 +210,30 @@ def _shortfall(
     outward = (least / np.maximum(length, 1e-300))[:, :, None] * N - normal[:, None, :]
     slope += 2.0 * _COST_FACING * short[:, :, None] * outward
     return value, _at_vertices(slope, triangles, len(directions))
+
+
+def _edges(N: Floats, over: Floats, corners: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Edges e_1, e_2 of triangles and their change with height d_1, d_2."""
+    N_over = N * over[:, :, None]
+    e1, e2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    return e1, e2, N_over[:, 1] - N_over[:, 0], N_over[:, 2] - N_over[:, 0]
+
+
+def _least_areas(directions: Floats, triangles: Ints, normal: Floats, corners: Floats, reach: Floats) -> tuple[Floats, Floats]:
+    """(2, P) heights from 0 to either end of `reach` (P, 2) where aligned triangles have least area, and (2, P) that area, of
+    the triangle's."""
+    N = directions[triangles]
+    over, _ = _reciprocal(np.einsum("ijk,ik->ij", N, normal))
+    e1, e2, d1, d2 = _edges(N, over, corners)
+    whole = np.einsum("ik,ik->i", np.cross(e1, e2), normal)
+    # Area at height h: 1 + linear h + square h^2.
+    linear = np.einsum("ik,ik->i", np.cross(e1, d2) + np.cross(d1, e2), normal) / whole
+    square = np.einsum("ik,ik->i", np.cross(d1, d2), normal) / whole
+    # Where it is least, if it has a least value; else at the end, or at 0, where it is whole.
+    lowest = -0.5 * linear / np.where(square > 0.0, square, 1.0)
+    end = reach.T
+    h = np.where(square > 0.0, np.clip(lowest, np.minimum(end, 0.0), np.maximum(end, 0.0)), end)
+    return h, 1.0 + h * (linear + h * square)
 
 
 def _at_vertices(slope: Floats, triangles: Ints, count: int) -> Floats:
