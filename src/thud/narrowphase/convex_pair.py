@@ -85,15 +85,9 @@ def analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t):
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
-def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
-    """(status, axis): whether parts a and b meet; `axis` from B to A starts the search, the one returned may start
-    the next."""
-    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
-    radius = reals[a, RADIUS] + reals[b, RADIUS]
-    if kind_a == HULL or kind_b == HULL:
-        if kind_a != HALF_SPACE and kind_b != HALF_SPACE:
-            return gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
-    elif kind_a == BOX and kind_b == BOX:
+def closed_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+    """Whether parts a and b meet, where a closed form exists: (found, status, axis from B to A)."""
+    if ints[a, KIND] == BOX and ints[b, KIND] == BOX:
         hit = intersects_box_box(
             reals[a, P0],
             reals[a, P1],
@@ -105,10 +99,22 @@ def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
             t,
             touch_distance(reals, a, b, t),
         )
-        return OVERLAPPING if hit else SEPARATED, axis
+        return True, OVERLAPPING if hit else SEPARATED, axis
     found, d, _p, n = analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t)
-    if found:
-        return OVERLAPPING if d <= analytic_touch(reals, a, b, t) else SEPARATED, (-n[0], -n[1], -n[2])
+    return found, OVERLAPPING if d <= analytic_touch(reals, a, b, t) else SEPARATED, (-n[0], -n[1], -n[2])
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
+def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+    """(status, axis): whether parts a and b meet; `axis` from B to A starts the search, the one returned may start
+    the next."""
+    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
+    # A hull has a closed form with a half-space only.
+    if (kind_a != HULL and kind_b != HULL) or kind_a == HALF_SPACE or kind_b == HALF_SPACE:
+        found, status, separating = closed_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)
+        if found:
+            return status, separating
+    radius = reals[a, RADIUS] + reals[b, RADIUS]
     return gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
 
 

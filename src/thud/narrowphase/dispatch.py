@@ -15,6 +15,8 @@ from thud._threads import run_rows
 from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_points, as_poses
+from thud.narrowphase import row_groups
+from thud.narrowphase.row_groups import STALLED
 from thud.pose import PoseLike
 from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed, as_packed
@@ -71,9 +73,20 @@ def intersects(
     check_method(method, METHODS_INTERSECTS, packed, pairs, "intersects")
     status = np.empty(count, dtype=np.uint8)
     if method == "gjk":
-        from thud.narrowphase.intersects import intersects_rows
+        from thud.narrowphase import intersects as kernels
 
-        run_rows(intersects_rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), axes, status)
+        arguments = (packed, pairs, rows_a, rows_b, int(by_shape), axes, status)
+        by_way = {
+            row_groups.CLOSED: kernels.closed_rows,
+            row_groups.SUPPORT: kernels.support_rows,
+            row_groups.HULLS: kernels.hull_rows,
+            row_groups.COMPOUND: kernels.compound_rows,
+        }
+        for way, rows in row_groups.row_groups(packed, pairs, row_groups.BOOLEAN_WAYS):
+            run_rows(by_way[way], len(rows) or count, threads, rows, *arguments)
+        halted = np.flatnonzero(status == STALLED)
+        if len(halted):
+            run_rows(kernels.careful_rows, len(halted), threads, halted, *arguments)
     elif method == "chung_wang":
         from thud.narrowphase.chung_wang import chung_wang_rows
 
@@ -104,9 +117,23 @@ def distance(
     out = empty_distances(count)
     from thud.narrowphase import distance as kernels
 
-    rows = kernels.signed_rows if signed else kernels.distance_rows
     fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
-    run_rows(rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), axes, max_distance, *fields)
+    arguments = (packed, pairs, rows_a, rows_b, int(by_shape), axes, max_distance, *fields)
+    if signed:
+        by_way = {row_groups.COMPOUND: kernels.compound_signed_rows, row_groups.PLAIN: kernels.signed_rows}
+        ways = row_groups.SIGNED_WAYS
+    else:
+        by_way = {
+            row_groups.COMPOUND: kernels.compound_distance_rows,
+            row_groups.PLAIN: kernels.distance_rows,
+            row_groups.HULLS: kernels.hull_distance_rows,
+        }
+        ways = row_groups.DISTANCE_WAYS
+    for way, rows in row_groups.row_groups(packed, pairs, ways):
+        run_rows(by_way[way], len(rows) or count, threads, rows, *arguments)
+    halted = np.flatnonzero(out.status == STALLED)
+    if len(halted):
+        run_rows(kernels.distance_rows, len(halted), threads, halted, *arguments)
     return out
 
 

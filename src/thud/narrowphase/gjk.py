@@ -40,6 +40,8 @@ from thud.shapes.packed import BOUND, CENTER, KIND
 from thud.shapes.shape import HULL
 
 SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
+#: A quick search that makes no progress in this precision; never an answer: `gjk_careful` takes over.
+STALLED = 3
 
 
 @device
@@ -226,10 +228,11 @@ def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+def gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
     """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
 
-    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis.
+    `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis, with
+    STALLED the direction the search has come to.
     """
     part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
     gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
@@ -266,8 +269,16 @@ def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, rad
             break
         last2 = v2
         n, w0, w1, w2, _0, _1, _2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, w0, w1, w2, w3)
-    # No progress left in this precision.
-    return careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius), v
+    return STALLED, v
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
+def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+    """`gjk_search`, and with care where that has come to a halt."""
+    status, v = gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
+    if status == STALLED:
+        status = careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius)
+    return status, v
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")

@@ -35,7 +35,7 @@ _VOLUME_NOISE2 = (16.0 * UNIT_ROUNDOFF) ** 2
 U = np.uint64
 
 # How a step ends.
-SEPARATED, OVERLAPPING, GO_ON, STALLED = 0, 1, 2, 3
+SEPARATED, OVERLAPPING, GO_ON, STALLED = 0, 1, 2, 3  # STALLED as in `gjk.py`
 
 # Reals of a slot: the pose of B in A's frame; the closest point v so far; the newest support point and the point of A it
 # comes from; three simplex vertices of the same kind and their weights; the best |v|^2, the best lower bound; squared

@@ -17,6 +17,12 @@ def row_of(array, i):
 
 
 @device
+def batch_row(rows, j):
+    """Batch row of a kernel's row j: `rows` lists those that the kernel is for, or is empty for all."""
+    return rows[j] if rows.shape[0] > 0 else j
+
+
+@device
 def pair_rows(pairs, poses_a, poses_b, by_shape, i):
     """(shape a, shape b, pose row a, pose row b) of batch row i."""
     k = row_of(pairs, i)
