@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 
+import numba
 import pytest
 from hypothesis import settings
 
@@ -17,6 +20,20 @@ settings.load_profile("small" if small else "ci" if os.environ.get("CI") else "d
 
 #: Of the variants of one parametrised test so many run where every line must run once, not every case.
 FEW_VARIANTS = 4
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before workers start on the whole suite, all kernels are compiled once, on all cores, instead of by each of them."""
+    config = session.config
+    whole = not config.option.collectonly and config.args in ([], [str(path) for path in config.getini("testpaths")])
+    if hasattr(config, "workerinput") or not whole or numba.config.DISABLE_JIT:
+        return
+    import thud
+
+    begin = time.perf_counter()
+    kernels = thud.warmup(progress=sys.stderr.isatty())
+    compiled = sum(kernel.compiled for kernel in kernels)
+    print(f"{compiled} of {len(kernels)} kernels compiled in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -42,8 +42,8 @@ def build(levels: list[str], out: Path, size_limit: float) -> Path:
     return made
 
 
-def collect(tree: Path, levels: list[str], folder: Path) -> None:
-    """Compile all kernels of the unpacked package for each level, and put them into it."""
+def collect(tree: Path, levels: list[str], folder: Path, groups: tuple[str, ...] = ()) -> None:
+    """Compile the kernels of an unpacked package, of all groups or some, for each level, and put them into it."""
     kernels = tree / "thud" / "_kernels"
     kernels.mkdir()
     index: dict[str, object] = {}
@@ -56,7 +56,8 @@ def collect(tree: Path, levels: list[str], folder: Path) -> None:
             "THUD_CACHE_DIR": str(folder / "cache" / level),
             "PYTHONPATH": os.pathsep.join((str(tree), str(ROOT))),
         }
-        command = (sys.executable, "-m", "tools.build_wheel", "--collect", str(kernels / f"{level}.pack"))
+        pack = str(kernels / f"{level}.pack")
+        command = (sys.executable, "-m", "tools.build_wheel", "--collect", pack, "--groups", ",".join(groups))
         # Not from the checkout's folder, whose `src` is not what is built.
         done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
         found = json.loads(done.stdout.splitlines()[-1])
@@ -67,16 +68,17 @@ def collect(tree: Path, levels: list[str], folder: Path) -> None:
     (kernels / "index.json").write_text(json.dumps({**index, "levels": rows}))
 
 
-def write_pack(path: Path) -> dict[str, object]:
+def write_pack(path: Path, groups: list[str]) -> dict[str, object]:
     """In a process that compiles for one level: all kernels into one file, and their index."""
     import thud
     from thud._core import decorators, kernel_key, shipped, store
     from thud._core.pipeline import DEVICE
 
-    thud.warmup()
+    names = [kernel.name for kernel in thud.warmup(*groups)]
     rows: dict[str, list[object]] = {}
     with path.open("wb") as file:
-        for name, (dispatcher, signature) in sorted(decorators.REGISTRY.items()):
+        for name in sorted(names):
+            dispatcher, signature = decorators.REGISTRY[name]
             cache = dispatcher._cache
             if cache.kind == DEVICE:
                 continue
@@ -141,9 +143,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder of the wheel")
     parser.add_argument("--size-limit", type=float, default=30.0, help="megabytes that the wheel may have")
     parser.add_argument("--collect", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--groups", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.collect is not None:
-        print(json.dumps(write_pack(options.collect)))
+        print(json.dumps(write_pack(options.collect, [group for group in options.groups.split(",") if group])))
     else:
         build(options.levels.split(","), options.out, options.size_limit)
 

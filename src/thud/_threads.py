@@ -36,11 +36,14 @@ def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any, rows
 
     `rows_per_chunk`: fewest rows worth a hand-over to another thread.
     """
-    if threads is None:
-        threads = core_count()
-    elif isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise InvalidInputError(f"threads: expected a whole number of at least 1, got {threads!r}")
-    if threads == 1 or count < 2 * rows_per_chunk:
+    # Asking for the cores takes longer than a small batch.
+    if count < 2 * rows_per_chunk:
+        threads = 1
+    elif threads is None:
+        threads = core_count()
+    if threads == 1:
         if count:
             kernel(0, count, *arguments)
         return

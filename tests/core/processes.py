@@ -8,7 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import thud
+
 ROOT = Path(__file__).parents[2]
+
+#: The package that is tested: this checkout's, or an installed one.
+PACKAGE = Path(thud.__file__).parent
 
 _COUNT = """
 import atexit, json, sys
@@ -29,9 +34,10 @@ event.register("numba:compile", compilations)
 
 
 def python(code: str, *, path: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a fresh process, with `path` (default: this checkout's source) first on Python's path."""
-    # What pins the processor stays, as the test run itself may be pinned.
-    settings = os.environ | {"PYTHONPATH": str(path or ROOT / "src")} | environment
+    """Run code in a fresh process, with `path` (default: where the tested package is) first on Python's path."""
+    # What pins the processor stays, as the test run itself may be pinned; else kernels are compiled, even where some came
+    # with the package.
+    settings = {"THUD_TARGET": "host"} | os.environ | {"PYTHONPATH": str(path or PACKAGE.parent)} | environment
     return subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, cwd=ROOT)
 
 

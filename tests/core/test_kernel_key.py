@@ -17,7 +17,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import _Intrinsic
 
 import thud
-from tests.core.processes import ROOT, compiled, python
+from tests.core.processes import PACKAGE, compiled, python
 from thud._core import decorators, kernel_key, store
 from thud.warm import kernel_modules
 
@@ -224,7 +224,7 @@ def test_what_changes_the_code_from_outside_changes_every_key(tmp_path: Path, sw
 
 
 def copied_package(folder: Path) -> Path:
-    shutil.copytree(ROOT / "src" / "thud", folder / "thud", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / "thud", ignore=shutil.ignore_patterns("__pycache__", "_kernels"))
     return folder
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.processes import ROOT, compiled, python
+from tests.core.processes import PACKAGE, compiled, python
 from thud._core.store import Store, size_limit, untrusted
 from thud.errors import InvalidInputError
 
@@ -183,7 +183,7 @@ def test_many_processes_write_one_entry(tmp_path: Path) -> None:
         "    found = store.load('x.kernel')\n"
         "    assert found is not None and len(set(found)) == 1 and len(found) == 200_000\n"
     )
-    settings = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    settings = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
     running = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(k)], env=settings, stderr=subprocess.PIPE)
         for k in range(4)

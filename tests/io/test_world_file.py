@@ -476,7 +476,9 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path: Path, moment: str) -> None:
     world = busy_world(40)
     thud.io.save_world(world, path)
     before = path.read_bytes()
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(Path(thud.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    }
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), moment], stdout=subprocess.PIPE, env=environment)
     try:
         assert child.stdout is not None

@@ -104,7 +104,8 @@ def environment_text() -> str:
             numba.__version__,
             llvmlite.__version__,
             hex(version()) if version is not None else np.__version__,
-            [(name, str(getattr(config, name, None))) for name in _SWITCHES],
+            # Not said and switched off are the same to Numba.
+            [(name, str(getattr(config, name, None) or None)) for name in _SWITCHES],
         )
     )
 

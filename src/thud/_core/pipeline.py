@@ -18,7 +18,17 @@ from numba import _dynfunc, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import DumpParforDiagnostics, InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    WithLifting,
+)
 
 from thud._core import kernel_key
 
@@ -135,11 +145,31 @@ class _DeviceLowering(_Lowering):
     _name, kind = "thud_device_lowering", DEVICE
 
 
+#: Passes for what our functions do not have: `with`, closures, raises of run-time values, `literal_unroll`, and whole-array
+#: expressions, which only entries may use.
+_NOT_NEEDED = {
+    WithLifting,
+    InlineClosureLikes,
+    RewriteDynamicRaises,
+    MakeFunctionToJitFunction,
+    InlineInlinables,
+    FindLiterallyCalls,
+    LiteralUnroll,
+    LiteralPropagationSubPipelinePass,
+    InlineOverloads,
+    NopythonRewrites,
+    DumpParforDiagnostics,
+}
+
+
 def _compiler(lowering: type[_Lowering]) -> type[CompilerBase]:
     class Compiler(CompilerBase):
         def define_pipelines(self) -> list[Any]:
             pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-            pipeline.passes = [(lowering, text) if step is NativeLowering else (step, text) for step, text in pipeline.passes]
+            passes = [(lowering, text) if step is NativeLowering else (step, text) for step, text in pipeline.passes]
+            if lowering.kind != ENTRY:
+                passes = [(step, text) for step, text in passes if step not in _NOT_NEEDED]
+            pipeline.passes = passes
             pipeline._finalized = False
             pipeline.finalize()
             return [pipeline]

@@ -31,6 +31,7 @@ from thud.narrowphase.hull_stream import (
     wave_supports,
 )
 from thud.narrowphase.pair_table import batch_row, first_axis, pair_rows, relative_pose
+from thud.narrowphase.row_groups import COMPOUND, HULLS, PLAIN
 from thud.narrowphase.shape_pair import compound_distance, compound_signed
 from thud.shapes.packed import PART_START
 
@@ -277,3 +278,7 @@ def compound_signed_rows(
             i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
         )
         j += 1
+
+
+UNSIGNED_BY_WAY = {PLAIN: distance_rows, HULLS: hull_distance_rows, COMPOUND: compound_distance_rows}
+SIGNED_BY_WAY = {PLAIN: signed_rows, COMPOUND: compound_signed_rows}

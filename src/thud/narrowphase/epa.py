@@ -67,7 +67,7 @@ def _put(x, k, w, pa):
     x[6 * k + 3], x[6 * k + 4], x[6 * k + 5] = pa
 
 
-@kernel(inner="f8[::1], i8[::1], i8, i8, f8, i8")
+@kernel
 def _heap_push(x, i, faces, count, key, face):
     """Add (key, face); returns the new count."""
     keys, heap = 6 * epa_vertices(faces) + 4 * faces, 8 * faces
@@ -82,7 +82,7 @@ def _heap_push(x, i, faces, count, key, face):
     return count + 1
 
 
-@kernel(inner="f8[::1], i8[::1], i8, i8")
+@kernel
 def _heap_drop(x, i, faces, count):
     """Remove the least; returns the new count."""
     keys, heap = 6 * epa_vertices(faces) + 4 * faces, 8 * faces
@@ -115,7 +115,7 @@ def _heap_tidy(x, i, faces, count):
     return kept
 
 
-@kernel(inner="f8[::1], i8[::1], i8, i8, i8, i8, i8, i8, i8, i8, f8, f8")
+@kernel
 def _make_face(x, i, faces, face, v0, v1, v2, n0, n1, n2, area2, thin2):
     """Fill face slot `face`; its plane has offset inf and normal 0 if the triangle has (almost) no area.
 

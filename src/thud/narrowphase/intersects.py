@@ -23,6 +23,7 @@ from thud.narrowphase.hull_stream import (
     wave_supports,
 )
 from thud.narrowphase.pair_table import batch_row, first_axis, pair_rows, relative_pose
+from thud.narrowphase.row_groups import CLOSED, COMPOUND, HULLS, SUPPORT
 from thud.narrowphase.shape_pair import compound_intersects
 from thud.shapes.packed import PART_START, RADIUS
 
@@ -114,3 +115,6 @@ def careful_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, a
         a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
         axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
         status_out[i] = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[0]
+
+
+BY_WAY = {CLOSED: closed_rows, SUPPORT: support_rows, HULLS: hull_rows, COMPOUND: compound_rows}

@@ -42,14 +42,21 @@ DISTANCE_WAYS = _ways(PLAIN, PLAIN, HULLS)
 SIGNED_WAYS = _ways(PLAIN, PLAIN, PLAIN)
 
 
+def stalled_rows(status: Table) -> Ints:
+    """Rows that a quick search left without an answer."""
+    # Most often none; bytes are looked through faster than arrays.
+    return np.flatnonzero(status == STALLED) if STALLED in status.tobytes() else ALL_ROWS
+
+
 def row_groups(packed: Packed, pairs: Ints, ways: Table) -> list[tuple[int, Ints]]:
     """(way, rows) of a batch, `ALL_ROWS` where all of them go the same way."""
     if len(pairs) == 1:
-        a, b = pairs[0].tolist()
-        if packed.shape_ints[a, NODE_COUNT] or packed.shape_ints[b, NODE_COUNT]:
+        # A call for one pose waits for this: `item` is the fastest way to a number.
+        shape, part = packed.shape_ints.item, packed.part_ints.item
+        a, b = pairs.item(0, 0), pairs.item(0, 1)
+        if shape(a, NODE_COUNT) or shape(b, NODE_COUNT):
             return [(COMPOUND, ALL_ROWS)]
-        first, second = packed.shape_ints[a, PART_START], packed.shape_ints[b, PART_START]
-        return [(int(ways[packed.part_ints[first, KIND], packed.part_ints[second, KIND]]), ALL_ROWS)]
+        return [(ways.item(part(shape(a, PART_START), KIND), part(shape(b, PART_START), KIND)), ALL_ROWS)]
     kinds = packed.part_ints[packed.shape_ints[:, PART_START], KIND]
     compound = packed.shape_ints[:, NODE_COUNT] > 0
     way = ways[kinds[pairs[:, 0]], kinds[pairs[:, 1]]]
