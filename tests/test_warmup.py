@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from typer.testing import CliRunner
 
 import thud
 import thud.warm
-from tests.core.processes import python
+from tests.core.processes import PACKAGE, python
 from thud.cli.app import app
 
 
@@ -52,6 +55,36 @@ def test_workers_compile_each_kernel_once(tmp_path: Path) -> None:
     compiled, total, again = map(int, done.stdout.split())
     assert compiled == total > 5, done.stderr
     assert again == 0
+
+
+def test_an_interrupted_warmup_ends_with_its_workers(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, threading, thud\n"
+        "def stop(done, total, name):\n"
+        "    if done == 2:\n"
+        "        os.killpg(os.getpgid(0), signal.SIGINT)\n"
+        "try:\n"
+        "    thud.warmup('imagespace', processes=2, progress=stop)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')"
+    )
+    settings = {"THUD_TARGET": "host"} | os.environ | {"PYTHONPATH": str(PACKAGE.parent), "THUD_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    # Workers hold the pipes open: both ends come only once they have ended too.
+    out, said = process.communicate(timeout=120)
+    assert out.strip() == "interrupted", said
+    assert "Traceback" not in said
+    # What they stored meanwhile is whole.
+    done = python("import thud; print(len(thud.warmup('imagespace', progress=False)))", THUD_CACHE_DIR=str(tmp_path))
+    assert int(done.stdout) > 5, done.stderr
+    assert "damaged" not in done.stderr
 
 
 def test_command_line_lists_what_is_there() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -168,6 +170,7 @@ class _Schedule:
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._running = 0
+        self._workers: list[subprocess.Popen[str]] = []
         self._waits: dict[str, set[str]] = {}
         self._size: dict[str, int] = {}
         for name in names:
@@ -180,8 +183,17 @@ class _Schedule:
         threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(min(processes, len(self._waits)))]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException as interrupt:
+            # Workers would finish what they are at; what they stored is whole.
+            with self._changed:
+                self._error = interrupt
+                for worker in self._workers:
+                    worker.kill()
+                self._changed.notify_all()
+            raise
         if self._error is not None:
             raise self._error
 
@@ -221,6 +233,8 @@ class _Schedule:
                 text=True,
                 env=_environment(),
             )
+            with self._changed:
+                self._workers.append(worker)
             assert worker.stdin is not None
             assert worker.stdout is not None
             while (name := self._next()) is not None:
@@ -237,7 +251,8 @@ class _Schedule:
         finally:
             if worker is not None:
                 assert worker.stdin is not None
-                worker.stdin.close()
+                with contextlib.suppress(OSError):
+                    worker.stdin.close()
                 worker.wait()
 
 
@@ -251,6 +266,8 @@ def _work() -> None:
     """A worker process: names of kernels on standard input, what became of them on standard output."""
     if hasattr(os, "nice"):
         os.nice(10)
+    # The process that started this one is told too, and ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         print(json.dumps(compile_kernel(line.strip())), flush=True)
 
