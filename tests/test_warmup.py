@@ -78,7 +78,7 @@ def test_an_interrupted_warmup_ends_with_its_workers(tmp_path: Path) -> None:
         start_new_session=True,
     )
     # Workers hold the pipes open: both ends come only once they have ended too.
-    out, said = process.communicate(timeout=120)
+    out, said = process.communicate(timeout=600)
     assert out.strip() == "interrupted", said
     assert "Traceback" not in said
     # What they stored meanwhile is whole.
