@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -31,9 +32,71 @@ def test_warmup_leaves_no_kernel_to_compile() -> None:
         assert dispatcher.signatures == [resolve_signature(signature)], kernel.name
 
 
-def test_groups_part_the_kernels() -> None:
-    names = [state.name for group in thud.warm.GROUPS for state in thud.warm.kernel_states(group)]
-    assert sorted(names) == sorted(state.name for state in thud.warm.kernel_states())
+#: What each group is for. A world's shapes bring their own kernels.
+GROUP_QUERIES = {
+    "convex": """
+thud.intersects(box, hull)
+thud.distance(box, hull, signed=True)
+thud.contacts(box, hull)
+thud.contains(hull, [0, 0, 0])
+thud.cast(box, hull, None, away, motion_b=[-3.0, 0, 0])
+thud.raycast(hull, [0, 0, 5], [[0, 0, -1]])
+""",
+    "mesh": """
+thud.intersects(mesh, mesh)
+thud.distance(mesh, mesh, None, away)
+thud.contacts(mesh, mesh, None, thud.Pose([0.1, 0, 0]))
+thud.raycast(mesh, [0, 0, 5], [[0, 0, -1]])
+thud.contains(mesh, [[0.1, 0.1, 0.1]])
+thud.intersects(mesh, box)
+""",
+    "world": """
+world = thud.World()
+world.add_many(box, thud.Pose(np.random.default_rng(0).uniform(0, 3, (50, 3))))
+world.pairs()
+""",
+    "terrain": """
+surface = thud.terrain.from_heights(np.zeros((9, 9)), 0.5).surface
+thud.intersects(surface, box)
+thud.raycast(surface, [1, 1, 9], [[0, 0, -1]])
+""",
+    "particles": """
+rain = thud.particles.ParticleSystem([0, 0, 9], [0, 0, -9], lifetime=2.0, birth=np.zeros(9))
+rain.impacts([thud.particles.Rectangle([-1, -1, 0], [2, 0, 0], [0, 2, 0])], 0.0, 2.0)
+""",
+    "imagespace": "thud.imagespace.interference([mesh, mesh], thud.Pose([[0, 0, 0], [0.2, 0.1, 0]]))",
+}
+
+_SCENE = """
+import json
+import numpy as np
+import thud
+box, away = thud.Box([1, 1, 1]), thud.Pose([3.0, 0, 0])
+hull = thud.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))
+corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+mesh = thud.TriangleMesh(corner, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+"""
+
+_CALLED = """
+from thud._core import decorators
+rows = decorators.REGISTRY.items()
+print(json.dumps([name for name, (d, _) in rows if d.overloads and d._cache.kind == "entry"]))
+"""
+
+
+@pytest.mark.parametrize("group", thud.warm.GROUPS)
+def test_a_group_has_what_its_queries_call(group: str) -> None:
+    # Image space also sorts boxes, with kernels that were in the group of meshes only.
+    done = python(_SCENE + GROUP_QUERIES[group] + _CALLED)
+    assert done.returncode == 0, done.stderr
+    called = set(json.loads(done.stdout))
+    assert called
+    assert called <= {state.name for state in thud.warm.kernel_states(group)}
+
+
+def test_groups_cover_the_kernels() -> None:
+    names = {state.name for group in thud.warm.GROUPS for state in thud.warm.kernel_states(group)}
+    assert names == {state.name for state in thud.warm.kernel_states()}
     for group in thud.warm.GROUPS:
         assert len(thud.warm.kernel_states(group)) > 5, group
     with pytest.raises(thud.errors.InvalidInputError, match="groups: expected some of convex, mesh"):

@@ -24,13 +24,15 @@ _MARK = b"from thud._core.decorators import"
 #: Groups of kernels, in the order of the layers.
 GROUPS = ("convex", "mesh", "world", "terrain", "particles", "imagespace")
 
-#: The modules below `thud` that a group is in; the first that fits counts, and what fits none is convex.
+#: Groups that modules below `thud` are in, the first row that fits; what fits none is convex. Some are of use to several.
 _MODULES = (
-    ("terrain", ("terrain.*",)),
-    ("particles", ("particles.*",)),
-    ("imagespace", ("imagespace.*",)),
-    ("world", ("broadphase.*", "world.*")),
-    ("mesh", ("bounds.*", "bvh.*", "*mesh*", "*.triangle_*", "*.tree_front", "*.volume_tests", "*.box_tree")),
+    (("terrain",), ("terrain.*",)),
+    (("particles",), ("particles.*",)),
+    (("imagespace",), ("imagespace.*",)),
+    (("world",), ("broadphase.*", "world.*")),
+    (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree")),
+    (("convex", "mesh"), ("geometry.rays",)),
+    (("mesh",), ("bounds.*", "bvh.*", "*mesh*", "*.triangle_*", "*.tree_front", "*.volume_tests", "*.box_tree")),
 )
 
 
@@ -59,16 +61,17 @@ def kernel_modules() -> list[str]:
     return [".".join(("thud", *path.relative_to(package).with_suffix("").parts)) for path in files if path != Path(__file__)]
 
 
-def group_of(name: str) -> str:
-    """The group of a kernel or its module."""
+def groups_of(name: str) -> tuple[str, ...]:
+    """The groups of a kernel, the one where it is at home first."""
     module = name.removeprefix("thud.").rsplit(".", 1)[0]
-    fitting = (group for group, patterns in _MODULES if any(fnmatchcase(module, pattern) for pattern in patterns))
-    return next(fitting, "convex")
+    fitting = (groups for groups, patterns in _MODULES if any(fnmatchcase(module, pattern) for pattern in patterns))
+    return next(fitting, ("convex",))
 
 
-def _check_groups(groups: Sequence[str]) -> set[str]:
+def check_groups(groups: Sequence[str]) -> set[str]:
+    """The groups that are meant, all of them for none; a named error for one that does not exist."""
     for group in groups:
-        if group not in GROUPS:
+        if not isinstance(group, str) or group not in GROUPS:
             raise InvalidInputError(f"groups: expected some of {', '.join(GROUPS)}, got {group!r}")
     return set(groups or GROUPS)
 
@@ -79,15 +82,19 @@ def _registry(groups: set[str]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
     for module in kernel_modules():
         importlib.import_module(module)
-    found = {name: row for name, row in decorators.REGISTRY.items() if name.startswith("thud.") and group_of(name) in groups}
+    found = {
+        name: row
+        for name, row in decorators.REGISTRY.items()
+        if name.startswith("thud.") and not groups.isdisjoint(groups_of(name))
+    }
     return {name: (dispatcher, decorators.resolve_signature(text)) for name, (dispatcher, text) in found.items()}
 
 
 def kernel_states(*groups: str) -> list[KernelState]:
-    """All kernels of the groups (none: of all), and whether they are there."""
-    found = _registry(_check_groups(groups))
+    """All kernels of the groups (none: of all), by the group they are at home in, and whether they are there."""
+    found = _registry(check_groups(groups))
     return [
-        KernelState(name, group_of(name), dispatcher._cache.stored(arguments))
+        KernelState(name, groups_of(name)[0], dispatcher._cache.stored(arguments))
         for name, (dispatcher, arguments) in found.items()
     ]
 
@@ -111,7 +118,7 @@ def warmup(
     from thud._threads import core_count
 
     report = progress if callable(progress) else (_print_progress if progress else _no_progress)
-    found = _registry(_check_groups(groups))
+    found = _registry(check_groups(groups))
     if processes is None:
         processes = core_count()
     elif isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:

@@ -202,7 +202,22 @@ def test_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, text: str, size: int
     assert size_limit() == size
 
 
-@pytest.mark.parametrize("text", ["much", "-1", "5 parsecs", "1e9x"])
+def test_an_entry_that_is_a_folder_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.kernel").mkdir()
+    assert Store(tmp_path).load("a.kernel") is None
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[1, 2]", b"nonsense", b"[{}, {}, {}]"])
+def test_outlines_that_are_none_are_made_again(tmp_path: Path, content: bytes) -> None:
+    compiled(_QUERY, THUD_CACHE_DIR=str(tmp_path))
+    store = Store(tmp_path / "kernels")
+    for name in store.names():
+        if name.endswith(".outline"):
+            store.save(name, content)
+    assert compiled(_QUERY, THUD_CACHE_DIR=str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "much", "-1", "5 parsecs", "1e9x"])
 def test_a_limit_that_makes_no_sense_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("THUD_CACHE_SIZE", text)
     with pytest.raises(InvalidInputError, match="THUD_CACHE_SIZE: expected a size"):

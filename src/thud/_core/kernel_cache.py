@@ -66,7 +66,8 @@ class KernelCache(_Cache):
         arguments, _ = sigutils.normalize_signature(sig)
         if self.kind != DEVICE:
             content = shipped.find(self.function, arguments)
-            result = None if content is None else _rebuild(self.function, self.kind, pickle.loads(content), target_context)
+            parts: Any = None if content is None else pickle.loads(content)
+            result = _rebuild(self.function, self.kind, parts, target_context) if _is_of(parts, self.function) else None
             if result is not None:
                 return result
         key = kernel_key.function_key(self.function, self.kind, arguments)
@@ -78,6 +79,8 @@ class KernelCache(_Cache):
             return None
         try:
             parts = pickle.loads(content)
+            if not _is_of(parts, self.function):
+                raise ValueError
         except Exception:  # whatever a damaged or foreign pickle may raise
             store.user_store().discard(name)
             return None
@@ -97,10 +100,19 @@ class KernelCache(_Cache):
         if not self._enabled:
             return
         key = kernel_key.function_key(self.function, self.kind, data.signature.args)
-        # A symbol without the key came about while the source could not be read.
-        if key is None or key not in data.fndesc.mangled_name:
+        # A symbol without the key came about while the source could not be read. Dynamic globals are addresses of this process.
+        if key is None or key not in data.fndesc.mangled_name or data.library.has_dynamic_globals:
+            return
+        if not kernel_key.still_holds(self.function, self.kind, data.signature.args):
             return
         store.user_store().save(key + ".kernel", dumps(reduced(data, self.kind)))
+
+
+def _is_of(parts: Any, function: FunctionType) -> bool:
+    """Whether what was stored is a kernel, and this one."""
+    if not isinstance(parts, dict) or not {"code", "descriptor", "needs", "signature", "reload"} <= set(parts):
+        return False
+    return parts.get("function") == f"{function.__module__}.{function.__qualname__}"
 
 
 def reduced(result: CompileResult, kind: str) -> dict[str, Any]:

@@ -7,7 +7,8 @@
 
 An edit of a docstring, a comment or a function that a kernel does not reach leaves its key as it is. A key depends neither
 on the order of imports nor on the folder or the times of files. What cannot be described has no key, and is not stored:
-a stale kernel is worse than a slow one.
+a stale kernel is worse than a slow one. That holds for functions whose code in memory is not that of their file, for objects
+other than numbers, texts, arrays, types and containers of these, and for constants that were rebound after a key was made.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import enum
 import functools
 import hashlib
 import platform
+import struct
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,7 +36,7 @@ from numba.extending import _Intrinsic
 from thud._core import sources, target
 
 #: Changes whenever stored kernels mean something else.
-_FORMAT = 1
+_FORMAT = 2
 
 #: Hexadecimal digits of a key.
 _DIGITS = 32
@@ -57,8 +59,11 @@ _SWITCHES = (
 #: Packages whose code is as their version says.
 _VERSIONED = {"numpy", "numba", "llvmlite", "scipy", "math", "builtins", "typing", "collections", "operator", "cmath", "enum"}
 
-#: Compile options of every function that was decorated, as text.
-_options: dict[FunctionType, str] = {}
+#: Names through which a function may read anything.
+_OPAQUE = {"globals", "locals", "vars", "eval", "exec", "__import__"}
+
+#: Compile options of every function that was decorated, as text; None for one that was decorated in two ways.
+_options: dict[FunctionType, str | None] = {}
 
 
 class Unknown(Exception):
@@ -83,9 +88,9 @@ class Node(NamedTuple):
 
 
 def note_options(function: FunctionType, options: dict[str, Any]) -> None:
-    """Remember how a function is compiled, and what its file is like now."""
-    _options[function] = repr(sorted((name, _describe(value)) for name, value in options.items()))
-    sources.watch(function.__code__.co_filename)
+    """Remember how a function is compiled."""
+    text = repr(sorted((name, _describe(value)) for name, value in options.items()))
+    _options[function] = text if _options.get(function, text) == text else None
 
 
 @functools.cache
@@ -99,6 +104,7 @@ def environment_text() -> str:
             _FORMAT,
             sys.implementation.name,
             sys.version_info[:2],
+            sys.flags.optimize,
             platform.machine(),
             sys.platform,
             numba.__version__,
@@ -116,10 +122,10 @@ COMPILER_SOURCE = str(Path(__file__).with_name("pipeline.py"))
 
 @functools.cache
 def _compiler_text() -> str:
-    file = sources.source_file(COMPILER_SOURCE)
-    if file is None:
+    outline = sources.class_outline(COMPILER_SOURCE, sources.WHOLE)
+    if outline is None:
         raise Unknown(COMPILER_SOURCE)
-    return repr([sorted(file.functions.values()), sorted(file.classes.items())])
+    return outline.digest
 
 
 def function_key(function: FunctionType, kind: str, arguments: Iterable[Any]) -> str | None:
@@ -130,7 +136,7 @@ def function_key(function: FunctionType, kind: str, arguments: Iterable[Any]) ->
 @functools.lru_cache(maxsize=4096)
 def _function_key(function: FunctionType, kind: str, arguments: tuple[Any, ...]) -> str | None:
     try:
-        nodes, compiler = reach(function), _compiler_text()
+        nodes, compiler, types_text = reach(function), _compiler_text(), arguments_text(arguments)
     except Unknown:
         return None
     text = repr(
@@ -140,11 +146,19 @@ def _function_key(function: FunctionType, kind: str, arguments: tuple[Any, ...])
             target.target_text(),
             kind,
             f"{function.__module__}.{function.__qualname__}",
-            arguments_text(arguments),
+            types_text,
             [(node.name, node.digest) for node in nodes],
         )
     )
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def still_holds(function: FunctionType, kind: str, arguments: Iterable[Any]) -> bool:
+    """Whether the key that was made is still true: no constant that the function reaches has another value by now."""
+    try:
+        return all(_make_node(thing) == node for thing, node in _reach(function).items())
+    except Unknown:
+        return False
 
 
 def arguments_text(arguments: Iterable[Any]) -> str:
@@ -154,6 +168,10 @@ def arguments_text(arguments: Iterable[Any]) -> str:
 
 def reach(function: FunctionType) -> list[Node]:
     """All that a function reaches, itself included, sorted by name."""
+    return sorted(_reach(function).values(), key=lambda node: (node.name, node.digest))
+
+
+def _reach(function: FunctionType) -> dict[Any, Node]:
     found: dict[Any, Node] = {}
     waiting: list[Any] = [function]
     while waiting:
@@ -161,11 +179,15 @@ def reach(function: FunctionType) -> list[Node]:
         if thing not in found:
             found[thing] = _node(thing)
             waiting += found[thing].reached
-    return sorted(found.values(), key=lambda node: (node.name, node.digest))
+    return found
 
 
 @functools.cache
 def _node(thing: Any) -> Node:
+    return _make_node(thing)
+
+
+def _make_node(thing: Any) -> Node:
     if isinstance(thing, FunctionType):
         return _function_node(thing)
     return _class_node(thing)
@@ -173,9 +195,8 @@ def _node(thing: Any) -> Node:
 
 def _function_node(function: FunctionType) -> Node:
     name, path = _name(function), function.__code__.co_filename
-    file = sources.source_file(path)
-    outline = None if file is None else file.functions.get(function.__code__.co_firstlineno)
-    if outline is None:
+    outline = sources.function_outline(function)
+    if outline is None or any(package.split(".")[0] not in _VERSIONED for package in outline.imports):
         raise Unknown(name)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
 
@@ -185,15 +206,27 @@ def _function_node(function: FunctionType) -> Node:
         return function.__globals__.get(root, getattr(builtins, root, _MISSING))
 
     reads, reached = _bindings(outline.names, value_of)
-    settings = (_options.get(function, "plain"), _describe(function.__defaults__), _describe(function.__kwdefaults__))
-    return Node(name, _digest(outline.digest, reads, settings), outline.size, path, reads, reached)
+    defaults = (function.__defaults__, function.__kwdefaults__)
+    settings = (_settings(function), _describe(defaults), _describe(function.__dict__))
+    return Node(name, _digest(outline.digest, reads, settings), outline.size, path, reads, (*reached, *_followed(defaults)))
+
+
+def _settings(function: FunctionType) -> str:
+    options = _options.get(function, "plain")
+    if options is None:
+        raise Unknown(f"{_name(function)}, which is compiled in two ways")
+    return options
 
 
 def _class_node(cls: type) -> Node:
     module = sys.modules[cls.__module__]
     path = str(module.__file__)
-    file = sources.source_file(path)
-    outline = None if file is None else file.classes.get(cls.__qualname__)
+    if "<locals>" in cls.__qualname__:
+        raise Unknown(f"{_name(cls)}, which is made inside a function")
+    outline = sources.class_outline(path, cls.__qualname__)
+    if outline is None and "_fields" in vars(cls) and cls.__bases__ == (tuple,):
+        # `namedtuple(...)` called as a function: its fields say it all.
+        return Node(_name(cls), _digest(_describe(cls), {}, ()), 1, path, {}, ())
     if outline is None:
         raise Unknown(_name(cls))
 
@@ -201,7 +234,9 @@ def _class_node(cls: type) -> Node:
         return getattr(module, root, getattr(builtins, root, _MISSING))
 
     reads, reached = _bindings(outline.names, value_of)
-    return Node(_name(cls), _digest(outline.digest, reads, ()), outline.size, path, reads, reached)
+    # Attributes that were set or changed after the class was made.
+    plain = [(name, _describe(value)) for name, value in sorted(vars(cls).items()) if isinstance(value, (int, float, complex))]
+    return Node(_name(cls), _digest(outline.digest, reads, (repr(plain),)), outline.size, path, reads, reached)
 
 
 _MISSING = object()
@@ -217,34 +252,46 @@ def _bindings(chains: Iterable[str], value_of: Any) -> tuple[dict[str, str], tup
     reached: dict[Any, None] = {}
     for chain in chains:
         root, *attributes = chain.split(".")
+        if root in _OPAQUE:
+            raise Unknown(root)
         value = value_of(root)
         if value is _MISSING:
             # A name of the class or function itself, or one that is only looked up when a branch is taken.
             continue
         for attribute in attributes:
             # Attributes of modules, enumerations and classes are constants; those of values belong to the expression.
-            if not isinstance(value, (ModuleType, type)) or _is_versioned(value) or not hasattr(value, attribute):
+            if not isinstance(value, (ModuleType, type)) or not hasattr(value, attribute):
                 break
             value = getattr(value, attribute)
-        follow = _followed(value)
-        if follow is not None:
-            reached[follow] = None
+        reached.update(dict.fromkeys(_followed(value)))
         reads[chain] = _describe(value)
     return reads, tuple(reached)
 
 
-def _followed(value: Any) -> Any:
-    """The function or class whose source counts when a kernel reads `value`; None if the value says it all."""
-    if isinstance(value, Dispatcher):
-        return value.py_func
+def _followed(value: Any) -> list[Any]:
+    """The functions and classes whose source counts when a kernel reads `value`; none if the value says it all."""
+    if isinstance(value, (tuple, list, set, frozenset)):
+        of_class = _followed(type(value)) if hasattr(value, "_fields") else []
+        return [*of_class, *(found for item in value for found in _followed(item))]
+    if isinstance(value, dict):
+        return [found for pair in value.items() for item in pair for found in _followed(item)]
+    if isinstance(value, (Dispatcher, _Intrinsic)):
+        return [_definition(value)]
+    if isinstance(value, (FunctionType, type)) and not _is_versioned(value):
+        return [value]
+    if isinstance(value, enum.Enum):
+        return _followed(type(value))
+    return []
+
+
+def _definition(value: Any) -> FunctionType:
+    """The Python function of a dispatcher or an intrinsic."""
     if isinstance(value, _Intrinsic):
         return value._defn
-    if isinstance(value, FunctionType) and not _is_versioned(value):
-        return value
-    # Of classes that kernels only name, as named tuples, enumerations and exceptions, the description is enough.
-    if isinstance(value, type) and not _is_versioned(value) and not issubclass(value, (tuple, enum.Enum, BaseException)):
-        return value
-    return None
+    function = getattr(value._cache, "function", None)
+    if function is None or function not in _options:
+        raise Unknown(f"{value.py_func.__name__}, which is compiled by another decorator than ours")
+    return function
 
 
 def _is_versioned(value: Any) -> bool:
@@ -261,34 +308,49 @@ def _describe(value: Any) -> str:
     if value is None or (isinstance(value, (bool, int, str, bytes, complex)) and not isinstance(value, enum.Enum)):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, float):
-        return f"float {value.hex()}"
+        # By bits: a NaN has a sign, too.
+        return f"float {struct.pack('>d', value).hex()}"
     if isinstance(value, enum.Enum):
         return f"{_name(type(value))}.{value.name} = {_describe(value.value)}"
     if isinstance(value, (tuple, list)):
-        fields = _name(type(value)) if hasattr(value, "_fields") else type(value).__name__
+        if type(value) not in (tuple, list) and not hasattr(value, "_fields"):
+            raise Unknown(f"a {type(value).__name__}")
+        fields = _describe(type(value)) if hasattr(value, "_fields") else type(value).__name__
         return f"{fields}({', '.join(_describe(item) for item in value)})"
     if isinstance(value, (set, frozenset)):
         return f"{type(value).__name__}({', '.join(sorted(_describe(item) for item in value))})"
     if isinstance(value, dict):
-        return f"dict({', '.join(sorted(f'{_describe(key)}: {_describe(item)}' for key, item in value.items()))})"
+        return f"dict({', '.join(f'{_describe(key)}: {_describe(item)}' for key, item in value.items())})"
+    if isinstance(value, (slice, range)):
+        return repr(value)
     return _describe_object(value)
 
 
 def _describe_object(value: Any) -> str:
-    if isinstance(value, np.generic):
-        return f"{value.dtype.str} {value.tobytes().hex()}"
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return f"{value.dtype.str} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, np.generic) and not value.dtype.hasobject:
+        return f"{_describe(value.dtype)} {value.tobytes().hex()}"
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        layout = (value.shape, value.strides, value.flags.writeable)
+        return f"{_describe(value.dtype)} {layout} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, np.dtype):
-        return f"dtype {value.str}"
-    if isinstance(value, types.BaseNamedTuple):
-        return f"type {value} of {_describe(value.instance_class)}"
+        return f"dtype {value.str if value.names is None else value.descr} {value.isalignedstruct}"
+    if isinstance(value, types.BaseTuple):
+        fields = f" of {_describe(value.instance_class)}" if isinstance(value, types.BaseNamedTuple) else ""
+        return f"{type(value).__name__}({', '.join(_describe(item) for item in value.types)}){fields}"
     if isinstance(value, types.Type):
+        if " at 0x" in str(value):
+            raise Unknown(f"the type {value}")
         return f"type {value}"
+    if isinstance(value, ir.IdentifiedStructType):
+        raise Unknown(f"the type {value}")
+    if value is ir.Undefined:
+        return "undefined"
     if isinstance(value, (ir.Type, ir.Constant)):
         return f"{type(value).__name__} {value}"
-    if isinstance(value, (Dispatcher, _Intrinsic)):
-        return f"{type(value).__name__} {_name(_followed(value))}"
+    if isinstance(value, _Intrinsic):
+        return f"intrinsic {_identity(value._defn)} {value._prefer_literal} {_describe(value._ctor_kwargs)}"
+    if isinstance(value, Dispatcher):
+        return f"{type(value).__name__} {_identity(_definition(value))}"
     if isinstance(value, type):
         if hasattr(value, "_fields"):
             return f"named tuple {_name(value)} {value._fields}"
@@ -297,8 +359,32 @@ def _describe_object(value: Any) -> str:
         return f"class {_name(value)}"
     if isinstance(value, ModuleType):
         return f"module {value.__name__}"
-    if isinstance(value, (FunctionType, BuiltinFunctionType, np.ufunc)):
+    if isinstance(value, FunctionType) and not _is_versioned(value):
+        return f"function {_identity(value)}"
+    bound = getattr(value, "__self__", None)
+    if isinstance(value, (FunctionType, BuiltinFunctionType, np.ufunc, type(np.zeros_like))) and (
+        bound is None or isinstance(bound, ModuleType)
+    ):
         return f"function {getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}"
-    if _is_versioned(type(value)):
-        return f"{_name(type(value))} of its version"
+    if type(value).__module__ == "typing":
+        # Of no meaning to a compiler.
+        return f"{_name(type(value))} {getattr(value, '__name__', '')}"
     raise Unknown(f"a {type(value).__name__}")
+
+
+def _identity(function: FunctionType, outer: tuple[FunctionType, ...] = ()) -> str:
+    """Which function a name is bound to: of several made by one factory, the one with these values in its closure."""
+    outline = sources.function_outline(function)
+    if outline is None:
+        raise Unknown(_name(function))
+    if function in outer:
+        return _name(function)
+    inner = []
+    for cell in function.__closure__ or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            raise Unknown(f"{_name(function)}, whose closure is not filled") from None
+        functions = [thing for thing in _followed(value) if isinstance(thing, FunctionType)]
+        inner.append([_identity(thing, (*outer, function)) for thing in functions] or _describe(value))
+    return f"{_name(function)} {outline.digest} {_settings(function)} {inner}"

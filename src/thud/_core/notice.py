@@ -14,6 +14,8 @@ SECONDS_A_NODE = 4e-4
 #: Nothing is said of what takes less.
 WORTH_SAYING = 1.0
 
+_ADVICE = "(`thud.warmup()` compiles everything at once)"
+
 
 class _Listener(event.Listener):
     """Speaks when a compilation begins that is not part of another; `thud.warmup()` shows its own progress."""
@@ -22,6 +24,8 @@ class _Listener(event.Listener):
         self.silent = False
         self._depth = 0
         self._known: set[str] = set()
+        #: Seconds of compilations too small to be named; many of them are said once.
+        self._unsaid = 0.0
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
@@ -35,10 +39,11 @@ class _Listener(event.Listener):
         seconds = SECONDS_A_NODE * sum(node.size for node in nodes if node.name not in self._known)
         self._known.update(node.name for node in nodes)
         if seconds >= WORTH_SAYING:
-            store.say(
-                f"thud: compiling {function.__name__} for its first use, about {seconds:.0f} s "
-                "(`thud warmup` compiles everything at once)"
-            )
+            store.say(f"thud: compiling {function.__name__} for its first use, about {seconds:.0f} s {_ADVICE}")
+        elif self._unsaid < WORTH_SAYING:
+            self._unsaid += seconds
+            if self._unsaid >= WORTH_SAYING:
+                store.say(f"thud: compiling small kernels such as {function.__name__} for their first use {_ADVICE}")
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1

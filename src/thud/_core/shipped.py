@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parents[1] / "_kernels"
 INDEX, PACK = "index.json", ".pack"
 
 #: Changes whenever the index or what it points to means something else.
-FORMAT = 1
+FORMAT = 2
 
 
 class Kernels(NamedTuple):
@@ -45,10 +45,15 @@ def kernels() -> Kernels | None:
         wanted = _wanted_levels(index["levels"])
         if not wanted or index["sources"] != source_digest():
             return None
-        rows = {name: (row[0], row[1], row[2], row[3]) for name, row in index["levels"][wanted[-1]].items()}
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        pack = FOLDER / (wanted[-1] + PACK)
+        size, rows = pack.stat().st_size, {}
+        for name, (place, length, digest, types) in index["levels"][wanted[-1]].items():
+            if not (isinstance(place, int) and isinstance(length, int) and 0 <= place <= place + length <= size):
+                return None
+            rows[name] = (place, length, str(digest), str(types))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
-    return Kernels(wanted[-1], FOLDER / (wanted[-1] + PACK), rows)
+    return Kernels(wanted[-1], pack, rows)
 
 
 def source_digest() -> str:
@@ -80,7 +85,10 @@ def find(function: FunctionType, arguments: Iterable[Any]) -> bytes | None:
     if found is None or row is None:
         return None
     place, size, digest, types = row
-    if types != kernel_key.arguments_text(arguments):
+    try:
+        if types != kernel_key.arguments_text(arguments):
+            return None
+    except kernel_key.Unknown:
         return None
     try:
         with found.pack.open("rb") as file:

@@ -1,23 +1,29 @@
 """Source files as a kernel's key sees them: syntax trees without docstrings, comments, annotations and line numbers.
 
-Every function and class of a file has an outline: a hash of its tree, and the global names that it reads. Outlines are made
-once for each content of a file and kept beside the kernels, since parsing takes longer than loading.
+Every function and class of a file has an outline: a hash of its tree, the global names that it reads, and a hash of the code
+object that Python makes of it. A function in memory whose code is not that has no outline: its file was edited after it was
+imported, or Python ran an older compiled file, or it is a lambda on the line of another function. Outlines are made once for
+each content of a file and kept beside the kernels, since parsing takes longer than loading.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import json
-import os
+import sys
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import NamedTuple
 
 from thud._core import store
 
-#: Changes whenever outlines mean something else.
-_FORMAT = 1
+#: Changes whenever outlines mean something else; what Python makes of a file depends on its version and on `python -O`.
+_FORMAT = f"2 {sys.version_info[:3]} {sys.flags.optimize}"
+
+#: The outline of a file as a whole, among its classes.
+WHOLE = "<file>"
 
 
 class Outline(NamedTuple):
@@ -28,6 +34,10 @@ class Outline(NamedTuple):
     """Global and free names that it reads, with their attributes: `np.float64`."""
     size: int
     """Nodes of its tree: about proportional to the time it takes to compile."""
+    code: str
+    """Hash of its code object; empty for a class."""
+    imports: tuple[str, ...]
+    """Packages that it imports when it runs."""
 
 
 class SourceFile(NamedTuple):
@@ -36,95 +46,112 @@ class SourceFile(NamedTuple):
     functions: dict[int, Outline]
     """By first line, decorators included, as `co_firstlineno` counts."""
     classes: dict[str, Outline]
-    """By qualified name."""
+    """By qualified name; of two by the same name neither."""
 
 
-_files: dict[str, SourceFile | None] = {}
-
-#: What each file was like when its first kernel was decorated: (time of change, bytes).
-_seen: dict[str, tuple[int, int] | None] = {}
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
-
-
-def watch(path: str) -> None:
-    """Remember what a file is like while the functions in memory are still those of the file."""
-    if path not in _seen:
-        _seen[path] = _stamp(path)
-
-
+@functools.cache
 def source_file(path: str) -> SourceFile | None:
-    """Outlines of a file; None if it cannot be read, or was changed since its functions were made.
-
-    The code in memory is then not that of the file, and nothing may be stored or loaded in its name.
-    """
-    if path in _files:
-        return _files[path]
-    watch(path)
+    """Outlines of a file, read once a process; None if it cannot be read."""
     try:
         content = Path(path).read_bytes()
     except OSError:
-        content = None
-    unchanged = content is not None and _seen[path] is not None and _seen[path] == _stamp(path)
-    _files[path] = _outlines(content) if unchanged and content is not None else None
-    return _files[path]
-
-
-def _outlines(content: bytes) -> SourceFile:
-    name = hashlib.sha256(b"%d " % _FORMAT + content).hexdigest()[:32] + ".outline"
+        return None
+    name = hashlib.sha256(_FORMAT.encode() + content).hexdigest()[:32] + ".outline"
     known = store.user_store().load(name)
     if known is not None:
-        functions, classes = json.loads(known)
-        return SourceFile({int(line): _outline(*row) for line, row in functions.items()}, _rows(classes))
-    made = outlines_of(content.decode("utf-8-sig"))
+        try:
+            functions, classes = json.loads(known)
+            return SourceFile({int(line): _outline(*row) for line, row in functions.items()}, _rows(classes))
+        except (ValueError, TypeError, AttributeError):
+            store.user_store().discard(name)
+    try:
+        made = outlines_of(content)
+    except (SyntaxError, ValueError):
+        return None
     store.user_store().save(name, json.dumps(made).encode())
     return made
+
+
+def function_outline(function: FunctionType) -> Outline | None:
+    """Outline of a function; None if its code is not what its file says."""
+    file = source_file(function.__code__.co_filename)
+    outline = None if file is None else file.functions.get(function.__code__.co_firstlineno)
+    return None if outline is None or outline.code != code_digest(function.__code__) else outline
+
+
+def class_outline(path: str, name: str) -> Outline | None:
+    """Outline of a class, or of the whole file; None if there is none, or more than one."""
+    file = source_file(path)
+    outline = None if file is None else file.classes.get(name)
+    return None if outline is None or not outline.digest else outline
 
 
 def _rows(rows: dict[str, list[object]]) -> dict[str, Outline]:
     return {name: _outline(*row) for name, row in rows.items()}  # type: ignore[arg-type]
 
 
-def _outline(digest: str, names: list[str], size: int) -> Outline:
-    return Outline(digest, tuple(names), size)
+def _outline(digest: str, names: list[str], size: int, code: str, imports: list[str]) -> Outline:
+    return Outline(digest, tuple(names), size, code, tuple(imports))
 
 
-def outlines_of(text: str) -> SourceFile:
+def code_digest(code: CodeType) -> str:
+    """Hash of a code object: what it does, not where it stands."""
+    digest = hashlib.sha256()
+
+    def visit(code: CodeType) -> None:
+        shape = (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
+        digest.update(repr((shape, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)).encode())
+        digest.update(code.co_code)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                visit(constant)
+            else:
+                # Sets have no order of their own.
+                text = repr(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
+                digest.update(f"{type(constant).__name__} {text}".encode())
+
+    visit(code)
+    return digest.hexdigest()
+
+
+def outlines_of(text: str | bytes) -> SourceFile:
     """Outlines of a source text."""
     tree = ast.parse(text)
-    read = _global_names(compile(text, "<source>", "exec", dont_inherit=True))
-    found = SourceFile({}, {})
-    _collect(tree, "", read, found)
+    codes: dict[tuple[int, str], CodeType] = {}
+    read = _global_names(compile(text, "<source>", "exec", dont_inherit=True), codes)
+    found = SourceFile({}, {WHOLE: _outline_of(tree, set())})
+    _collect(tree, "", read, codes, found)
     return found
 
 
-def _collect(parent: ast.AST, prefix: str, read: dict[int, set[str]], found: SourceFile) -> None:
+def _collect(
+    parent: ast.AST, prefix: str, read: dict[int, set[str]], codes: dict[tuple[int, str], CodeType], found: SourceFile
+) -> None:
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            _collect(node, f"{prefix}{node.name}.<locals>.", read, found)
-            found.functions[line] = _outline_of(node, read.get(line, set()))
+            _collect(node, f"{prefix}{node.name}.<locals>.", read, codes, found)
+            code = codes.get((line, node.name))
+            found.functions[line] = _outline_of(node, read.get(line, set()), code)
         elif isinstance(node, ast.ClassDef):
-            _collect(node, f"{prefix}{node.name}.", read, found)
+            _collect(node, f"{prefix}{node.name}.", read, codes, found)
             inside = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-            found.classes[prefix + node.name] = _outline_of(node, {name.id for name in inside})
+            name = prefix + node.name
+            outline = _outline_of(node, {name.id for name in inside})
+            # Which of two by one name a program has cannot be told from here.
+            found.classes[name] = outline._replace(digest="") if name in found.classes else outline
         else:
-            _collect(node, prefix, read, found)
+            _collect(node, prefix, read, codes, found)
 
 
-def _global_names(code: CodeType) -> dict[int, set[str]]:
-    """Names that each code object, or one inside it, reads from outside, by first line."""
+def _global_names(code: CodeType, codes: dict[tuple[int, str], CodeType]) -> dict[int, set[str]]:
+    """Names that each code object, or one inside it, reads from outside, by first line; and all code objects."""
     import dis
 
     found: dict[int, set[str]] = {}
 
     def visit(code: CodeType) -> set[str]:
+        codes[code.co_firstlineno, code.co_name] = code
         names = set(code.co_freevars)
         for instruction in dis.get_instructions(code):
             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -140,12 +167,23 @@ def _global_names(code: CodeType) -> dict[int, set[str]]:
     return found
 
 
-def _outline_of(node: ast.AST, roots: set[str]) -> Outline:
+def _outline_of(node: ast.AST, roots: set[str], code: CodeType | None = None) -> Outline:
     text: list[str] = []
     chains: set[str] = set()
     _write(node, text, chains)
     names = sorted(chain for chain in chains if chain.split(".", 1)[0] in roots)
-    return Outline(hashlib.sha256("".join(text).encode()).hexdigest(), tuple(names), len(text))
+    digest = hashlib.sha256("".join(text).encode()).hexdigest()
+    return Outline(digest, tuple(names), len(text), "" if code is None else code_digest(code), _imports(node))
+
+
+def _imports(node: ast.AST) -> tuple[str, ...]:
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            found.update(name.name for name in part.names)
+        elif isinstance(part, ast.ImportFrom):
+            found.add("." if part.level else str(part.module))
+    return tuple(sorted(found))
 
 
 #: Fields of the tree that change no machine code; whether a name is read or written shows from where it stands.
@@ -160,8 +198,10 @@ def _write(node: ast.AST, text: list[str], chains: set[str]) -> None:
         text.append(f" {dotted})")
         chains.add(dotted)
         return
+    # A class is what its decorators make of it; of a function's decorators, keys know the options.
+    ignored = _IGNORED - {"decorator_list"} if isinstance(node, ast.ClassDef) else _IGNORED
     for field in node._fields:
-        value = None if field in _IGNORED else getattr(node, field, None)
+        value = None if field in ignored else getattr(node, field, None)
         if isinstance(value, ast.AST):
             _write(value, text, chains)
         elif isinstance(value, list):
@@ -174,7 +214,7 @@ def _write(node: ast.AST, text: list[str], chains: set[str]) -> None:
             text.append("]")
         elif isinstance(value, float):
             text.append(f" {value.hex()}")
-        elif field not in _IGNORED:
+        elif field not in ignored:
             # A field that is left out counts too: `a[1:]` is not `a[:1]`.
             text.append(f" {value!r}")
     text.append(")")

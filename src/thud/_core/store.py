@@ -36,6 +36,9 @@ _ABANDONED = 3600.0
 #: Of the limit this much is left after the oldest entries went, so that not every store has to look again.
 _AFTER_PRUNING = 0.9
 
+#: A limit beyond this is a slip of the keyboard.
+_LARGEST_LIMIT = 1e18
+
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
@@ -47,7 +50,10 @@ def size_limit() -> int:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", text.lower())
     if match is None or match[2] not in _UNITS:
         raise InvalidInputError(f"THUD_CACHE_SIZE: expected a size such as 500MB or 2GiB, got {text!r}")
-    return int(float(match[1]) * _UNITS[match[2]])
+    size = float(match[1]) * _UNITS[match[2]]
+    if size > _LARGEST_LIMIT:
+        raise InvalidInputError(f"THUD_CACHE_SIZE: expected at most {_LARGEST_LIMIT:.0e} bytes, got {text[:40]!r}")
+    return int(size)
 
 
 def wanted_folder() -> Path:
@@ -92,14 +98,15 @@ class Store:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError:
             return None
-        with open(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if untrusted(status) is not None or not stat.S_ISREG(status.st_mode):
-                return None
-            try:
+        status = os.fstat(descriptor)
+        if untrusted(status) is not None or not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            return None
+        try:
+            with open(descriptor, "rb") as file:
                 data = file.read()
-            except OSError:
-                return None
+        except OSError:
+            return None
         content = data[len(_MAGIC) + 32 :]
         if not data.startswith(_MAGIC) or hashlib.sha256(content).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]:
             self.discard(name)

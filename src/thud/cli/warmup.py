@@ -45,15 +45,17 @@ def _list(groups: list[str]) -> None:
     found = shipped.kernels()
     if found is not None:
         typer.echo(f"level {found.level}, as it came with the package")
-    typer.echo(f"{store.user_store().folder}: {store.user_store().size() / 1e6:.1f} MB of {store.size_limit() / 1e6:.0f} MB")
+    typer.echo(f"{store.user_store().folder}: {store.user_store().size() / 1e6:.1f} MB of {store.size_limit() / 1e6:.1f} MB")
 
 
 def _warm(groups: list[str], processes: int | None, slowest: int) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from thud.warm import check_groups, kernel_states
     from thud.warm import warmup as warm
 
+    check_groups(groups)
     begin = time.perf_counter()
     columns = (
         TextColumn("compiling"),
@@ -76,3 +78,7 @@ def _warm(groups: list[str], processes: int | None, slowest: int) -> None:
     )
     for kernel in sorted(compiled, key=lambda kernel: -kernel.seconds)[:slowest]:
         typer.echo(f"{kernel.seconds:7.2f} s  {kernel.name.removeprefix('thud.')}")
+    lost = sum(state.bytes is None for state in kernel_states(*groups))
+    if lost:
+        typer.echo(f"{lost} of them could not be kept: see the folder and the limit in `thud warmup --list`", err=True)
+        raise typer.Exit(1)
