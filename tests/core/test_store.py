@@ -220,5 +220,5 @@ def test_outlines_that_are_none_are_made_again(tmp_path: Path, content: bytes) -
 @pytest.mark.parametrize("text", ["9" * 400, "much", "-1", "5 parsecs", "1e9x"])
 def test_a_limit_that_makes_no_sense_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("THUD_CACHE_SIZE", text)
-    with pytest.raises(InvalidInputError, match="THUD_CACHE_SIZE: expected a size"):
+    with pytest.raises(InvalidInputError, match="THUD_CACHE_SIZE: expected"):
         size_limit()
