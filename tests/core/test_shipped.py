@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.processes import PACKAGE, compiled, python
-from thud._core import shipped, target
+from thud._core import kernel_cache, shipped, target
 from tools.build_wheel import collect
 
 #: The best level that this processor has.
@@ -53,6 +53,20 @@ def test_nothing_is_compiled(package: Path) -> None:
     assert compilations(package, THUD_TARGET=LEVEL) == []
     # And nothing of it is copied to the user's folder.
     assert not list((package.parent / "cache" / "kernels").glob("*.kernel"))
+
+
+def test_a_kernel_is_loaded_only_as_the_kind_it_was_compiled_as() -> None:
+    # An inner kernel called from Python is an entry of its own. Served from the package as it came, without a wrapper for Python,
+    # it crashed; the tests that call inner kernels, run from the wheel, hold it.
+    from thud.particles.philox import philox
+
+    function = philox.py_func
+    name = f"{function.__module__}.{function.__qualname__}"
+    parts = {"code": b"", "descriptor": None, "needs": [], "signature": None, "reload": (), "function": name, "kind": "inner"}
+    assert kernel_cache._is_of(parts, function, "inner")
+    assert not kernel_cache._is_of(parts, function, "entry")
+    assert not kernel_cache._is_of(parts | {"function": name + "_2"}, function, "inner")
+    assert not kernel_cache._is_of([parts], function, "inner")
 
 
 def spoil_a_byte(package: Path) -> None:

@@ -67,7 +67,9 @@ class KernelCache(_Cache):
         if self.kind != DEVICE:
             content = shipped.find(self.function, arguments)
             parts: Any = None if content is None else pickle.loads(content)
-            result = _rebuild(self.function, self.kind, parts, target_context) if _is_of(parts, self.function) else None
+            result = (
+                _rebuild(self.function, self.kind, parts, target_context) if _is_of(parts, self.function, self.kind) else None
+            )
             if result is not None:
                 return result
         key = kernel_key.function_key(self.function, self.kind, arguments)
@@ -79,7 +81,7 @@ class KernelCache(_Cache):
             return None
         try:
             parts = pickle.loads(content)
-            if not _is_of(parts, self.function):
+            if not _is_of(parts, self.function, self.kind):
                 raise ValueError
         except Exception:  # whatever a damaged or foreign pickle may raise
             store.user_store().discard(name)
@@ -108,11 +110,12 @@ class KernelCache(_Cache):
         store.user_store().save(key + ".kernel", dumps(reduced(data, self.kind)))
 
 
-def _is_of(parts: Any, function: FunctionType) -> bool:
-    """Whether what was stored is a kernel, and this one."""
+def _is_of(parts: Any, function: FunctionType, kind: str) -> bool:
+    """Whether what was stored is a kernel, this one, and of this kind: an inner kernel that is called from Python is compiled as
+    an entry, since as an inner one it has no wrapper."""
     if not isinstance(parts, dict) or not {"code", "descriptor", "needs", "signature", "reload"} <= set(parts):
         return False
-    return parts.get("function") == f"{function.__module__}.{function.__qualname__}"
+    return (parts.get("function"), parts.get("kind")) == (f"{function.__module__}.{function.__qualname__}", kind)
 
 
 def reduced(result: CompileResult, kind: str) -> dict[str, Any]:
@@ -123,6 +126,7 @@ def reduced(result: CompileResult, kind: str) -> dict[str, Any]:
     module = library._final_module
     return {
         "name": library.name,
+        "kind": kind,
         "function": f"{descriptor.modname}.{descriptor.qualname}",
         "calls": library.calls,
         "code": library._get_module_for_linking().as_bitcode() if kind == DEVICE else library._get_compiled_object(),

@@ -36,7 +36,7 @@ from numba.extending import _Intrinsic
 from thud._core import sources, target
 
 #: Changes whenever stored kernels mean something else.
-_FORMAT = 2
+_FORMAT = 3
 
 #: Hexadecimal digits of a key.
 _DIGITS = 32
