@@ -111,8 +111,8 @@ class KernelCache(_Cache):
 
 
 def _is_of(parts: Any, function: FunctionType, kind: str) -> bool:
-    """Whether what was stored is a kernel, this one, and of this kind: an inner kernel that is called from Python is compiled as
-    an entry, since as an inner one it has no wrapper."""
+    """Whether what was stored is a kernel, this one, and of this kind: an inner kernel that is called from Python is compiled
+    as an entry, since as an inner one it has no wrapper."""
     if not isinstance(parts, dict) or not {"code", "descriptor", "needs", "signature", "reload"} <= set(parts):
         return False
     return (parts.get("function"), parts.get("kind")) == (f"{function.__module__}.{function.__qualname__}", kind)
