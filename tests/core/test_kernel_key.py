@@ -10,7 +10,6 @@ import pickle
 import shutil
 from pathlib import Path
 
-import numba
 import pytest
 from numba.core import compiler, ir
 from numba.core.dispatcher import Dispatcher
@@ -20,8 +19,6 @@ import thud
 from tests.core.processes import PACKAGE, compiled, python
 from thud._core import decorators, kernel_key, store
 from thud.warm import kernel_modules
-
-needs_compiler = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
 
 @functools.cache

@@ -105,7 +105,7 @@ class KernelCache(_Cache):
         # A symbol without the key came about while the source could not be read. Dynamic globals are addresses of this process.
         if key is None or key not in data.fndesc.mangled_name or data.library.has_dynamic_globals:
             return
-        if not kernel_key.still_holds(self.function, self.kind, data.signature.args):
+        if not kernel_key.still_holds(self.function):
             return
         store.user_store().save(key + ".kernel", dumps(reduced(data, self.kind)))
 

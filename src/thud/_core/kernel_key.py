@@ -79,8 +79,6 @@ class Node(NamedTuple):
     """Hash of its own tree and of what its names are bound to."""
     size: int
     """Nodes of its tree."""
-    path: str
-    """Its source file."""
     reads: dict[str, str]
     """What each of its global names is bound to, as text."""
     reached: tuple[Any, ...]
@@ -153,7 +151,7 @@ def _function_key(function: FunctionType, kind: str, arguments: tuple[Any, ...])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def still_holds(function: FunctionType, kind: str, arguments: Iterable[Any]) -> bool:
+def still_holds(function: FunctionType) -> bool:
     """Whether the key that was made is still true: no constant that the function reaches has another value by now."""
     try:
         return all(_make_node(thing) == node for thing, node in _reach(function).items())
@@ -194,7 +192,7 @@ def _make_node(thing: Any) -> Node:
 
 
 def _function_node(function: FunctionType) -> Node:
-    name, path = _name(function), function.__code__.co_filename
+    name = _name(function)
     outline = sources.function_outline(function)
     if outline is None or any(package.split(".")[0] not in _VERSIONED for package in outline.imports):
         raise Unknown(name)
@@ -208,7 +206,7 @@ def _function_node(function: FunctionType) -> Node:
     reads, reached = _bindings(outline.names, value_of)
     defaults = (function.__defaults__, function.__kwdefaults__)
     settings = (_settings(function), _describe(defaults), _describe(function.__dict__))
-    return Node(name, _digest(outline.digest, reads, settings), outline.size, path, reads, (*reached, *_followed(defaults)))
+    return Node(name, _digest(outline.digest, reads, settings), outline.size, reads, (*reached, *_followed(defaults)))
 
 
 def _settings(function: FunctionType) -> str:
@@ -226,7 +224,7 @@ def _class_node(cls: type) -> Node:
     outline = sources.class_outline(path, cls.__qualname__)
     if outline is None and "_fields" in vars(cls) and cls.__bases__ == (tuple,):
         # `namedtuple(...)` called as a function: its fields say it all.
-        return Node(_name(cls), _digest(_describe(cls), {}, ()), 1, path, {}, ())
+        return Node(_name(cls), _digest(_describe(cls), {}, ()), 1, {}, ())
     if outline is None:
         raise Unknown(_name(cls))
 
@@ -236,7 +234,7 @@ def _class_node(cls: type) -> Node:
     reads, reached = _bindings(outline.names, value_of)
     # Attributes that were set or changed after the class was made.
     plain = [(name, _describe(value)) for name, value in sorted(vars(cls).items()) if isinstance(value, (int, float, complex))]
-    return Node(_name(cls), _digest(outline.digest, reads, (repr(plain),)), outline.size, path, reads, reached)
+    return Node(_name(cls), _digest(outline.digest, reads, (repr(plain),)), outline.size, reads, reached)
 
 
 _MISSING = object()
