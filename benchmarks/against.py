@@ -7,6 +7,7 @@ times, below 1 where this checkout is faster, its quartiles, and the ratio of th
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +45,10 @@ def jobs() -> dict[str, object]:
         c, d = (i + 1) % rows * 2 * rows + j, (i + 1) % rows * 2 * rows + (j + 1) % (2 * rows)
         faces = np.concatenate([np.stack([a, b, c], axis=-1), np.stack([b, d, c], axis=-1)]).reshape(-1, 3)
         return thud.TriangleMesh(points, faces)
+
+    def pairs_query(name: str) -> Any:
+        """By its name at the top; older checkouts have it elsewhere."""
+        return getattr(thud, name) if hasattr(thud, name) else getattr(importlib.import_module("thud.narrowphase"), name)
 
     hull_a, hull_b = (thud.ConvexHull(rng.normal(size=(40, 3))) for _ in range(2))
     box, cone = thud.Box([0.7, 1.0, 1.3]), thud.Cone(0.8, 1.1)
@@ -82,8 +88,8 @@ def jobs() -> dict[str, object]:
         "boxes, boolean": lambda: thud.intersects(box, box, None, many, threads=1),
         "box and cone, distance": lambda: thud.distance(box, cone, None, some, threads=1),
         "box and hull, contacts": lambda: thud.contacts(box, hull_a, None, some, threads=1),
-        "many kinds, boolean": lambda: thud.narrowphase.intersects_pairs(crowd, pairs, places, threads=1),
-        "many kinds, distance": lambda: thud.narrowphase.distance_pairs(crowd, pairs, places, threads=1),
+        "many kinds, boolean": lambda: pairs_query("intersects_pairs")(crowd, pairs, places, threads=1),
+        "many kinds, distance": lambda: pairs_query("distance_pairs")(crowd, pairs, places, threads=1),
         "one call, boolean": repeat(500, lambda: thud.intersects(hull_a, hull_b, None, one)),
         "one call, distance": repeat(500, lambda: thud.distance(hull_a, hull_b, None, one)),
         "meshes, boolean": lambda: thud.intersects(mesh_a, mesh_b, None, few, threads=1),

@@ -63,7 +63,7 @@ def run(size: str) -> None:
 
 def _race(report: Report, name: str, shapes: list[Shape], pairs: npt.NDArray[np.int64], poses: thud.Pose, rounds: int) -> None:
     count = len(pairs)
-    intersects, distance = thud.narrowphase.intersects_pairs, thud.narrowphase.distance_pairs
+    intersects, distance = thud.intersects_pairs, thud.distance_pairs
     peers = [peer(shapes, pairs, poses.rows) for peer in available(Coal, Fcl, Bullet)]
     reference = peers[0].name if peers else "thud, 1 thread"
     ours_hits = intersects(shapes, pairs, poses)

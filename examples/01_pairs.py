@@ -15,7 +15,7 @@ def run() -> thud.Distances:
     shapes = [drum, *[post] * 12]
     poses = thud.Pose(np.concatenate([[[0.0, 0.0, 0.0]], ring]))
     pairs = np.stack(np.triu_indices(len(shapes), 1), axis=1)
-    result = thud.narrowphase.distance_pairs(shapes, pairs, poses)
+    result = thud.distance_pairs(shapes, pairs, poses)
     nearest = int(result.distance.argmin())
     print(f"closest: shapes {pairs[nearest].tolist()}, {result.distance[nearest]:.3f} m apart")
     return result

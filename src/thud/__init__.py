@@ -24,7 +24,7 @@ _NAMES = {
     "Compound": "thud.shapes",
     "TriangleMesh": "thud.shapes",
     "decompose": "thud.shapes.decompose",
-    "PairCache": "thud.narrowphase.pair_cache",
+    "PairCache": "thud.pairing.pair_cache",
     "intersects": "thud.queries",
     "distance": "thud.queries",
     "contacts": "thud.queries",
@@ -35,6 +35,10 @@ _NAMES = {
     "closest_point": "thud.queries",
     "prepare": "thud.queries",
     "triangle_pairs": "thud.queries",
+    "intersects_pairs": "thud.queries",
+    "distance_pairs": "thud.queries",
+    "contacts_pairs": "thud.queries",
+    "to_mesh": "thud.queries",
     "World": "thud.world.world",
     "warmup": "thud.warm",
     "Status": "thud.results",
@@ -60,7 +64,6 @@ _MODULES = {
     "broadphase",
     "errors",
     "geometry",
-    "narrowphase",
     "shapes",
     "continuous",
     "imagespace",
@@ -104,41 +107,48 @@ __all__ = [
     "cast",
     "closest_point",
     "contacts",
+    "contacts_pairs",
     "contains",
     "continuous",
     "decompose",
     "distance",
+    "distance_pairs",
     "errors",
     "geometry",
     "imagespace",
     "intersects",
+    "intersects_pairs",
     "io",
-    "narrowphase",
     "particles",
     "prepare",
     "raycast",
     "raycast_all",
     "shapes",
     "terrain",
+    "to_mesh",
     "triangle_pairs",
     "warmup",
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, imagespace, io, narrowphase, particles, shapes, terrain
+    from thud import broadphase, continuous, errors, geometry, imagespace, io, particles, shapes, terrain
     from thud.errors import ThudError
-    from thud.narrowphase.pair_cache import PairCache
+    from thud.pairing.pair_cache import PairCache
     from thud.pose import Pose
     from thud.queries import (
         cast,
         closest_point,
         contacts,
+        contacts_pairs,
         contains,
         distance,
+        distance_pairs,
         intersects,
+        intersects_pairs,
         prepare,
         raycast,
         raycast_all,
+        to_mesh,
         triangle_pairs,
     )
     from thud.results import (

@@ -67,8 +67,9 @@ EPA_THIN = 1e-9
 #: the same all around, up to 20,000 (some milliseconds, 7 MB).
 EPA_FACES = 32768
 
-#: Faces of the first try; its scratch memory is small enough to be had for nothing. On overflow the search is repeated
-#: with EPA_FACES, which gives the same bytes as if it had been used at once.
+#: Faces of the first try; its scratch memory is small enough to be had for nothing. A search that does not converge is repeated
+#: with EPA_FACES. Every pair begins with the first try: one that converges just as its scratch is full has other last bits than
+#: with more room, so what came before it must not decide.
 EPA_FACES_FIRST = 256
 
 #: Hulls with more vertices than this are climbed along their edges from the best of the first HULL_SCAN vertices (a
@@ -620,3 +621,17 @@ EDGE_OFFSET = 1.0
 
 #: Pixels in a wanted precision (a count), when a view goes closer: of what lies that deep, some edge shows in several.
 PRECISION_PIXELS = 4.0
+
+#: The box that covers a surface or a mesh is wider by this part of its coordinates: what touches the shape touches its cover,
+#: and the cover of a flat shape has a volume.
+COVER_ROOM = 1e-9
+
+#: A reach, a distance of points that rounding may have made too small, is widened by this part: some thousand roundings.
+REACH_ROUNDING = 1e-12
+
+#: Two crossings of a ray with patches that share an edge are one if they lie closer than this part of the surface's size and of
+#: the way there: their distances differ by rounding alone.
+CROSSING_GAP = 1e-9
+
+#: Points of a contact patch that are closer to each other than this part of the patch are one: they say the same.
+SPREAD_LEAST = 1e-6

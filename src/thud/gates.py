@@ -8,10 +8,25 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError
 from thud.pose import as_poses, finite_array, pair_count
 
-__all__ = ["as_directions", "as_points", "as_poses", "as_positive", "as_vector", "broadcast_rows", "finite_array", "pair_count"]
+__all__ = [
+    "as_axes",
+    "as_directions",
+    "as_max_points",
+    "as_pairs",
+    "as_points",
+    "as_poses",
+    "as_positive",
+    "as_reach",
+    "as_vector",
+    "broadcast_rows",
+    "finite_array",
+    "pair_count",
+    "unit",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -37,6 +52,12 @@ def as_directions(directions: npt.ArrayLike, name: str) -> Array:
     return array
 
 
+def unit(directions: Array) -> Array:
+    """(N, 3) rows of length 1; by the largest component first, so that no square over- or underflows."""
+    along = directions / np.abs(directions).max(axis=1, keepdims=True)
+    return along / np.linalg.norm(along, axis=1, keepdims=True)
+
+
 def as_vector(value: npt.ArrayLike, name: str) -> Array:
     """One (3,) vector."""
     array = finite_array(value, name)
@@ -52,6 +73,45 @@ def as_positive(value: float, name: str, *, zero: bool = False) -> float:
         expected = "a number of at least 0" if zero else "a positive number"
         raise InvalidInputError(f"{name}: expected {expected}, got {value!r}")
     return float(array)
+
+
+def as_reach(max_distance: float) -> float:
+    """A distance limit: 0 or more, inf allowed."""
+    try:
+        value = float(max_distance)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"max_distance: expected a number of at least 0, got {max_distance!r}") from None
+    if not value >= 0.0:
+        raise InvalidInputError(f"max_distance: expected a number of at least 0, got {max_distance!r}")
+    return value
+
+
+def as_max_points(max_points: int) -> int:
+    """Points of a contact patch: 1 to MANIFOLD_POINTS."""
+    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
+        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
+    return int(max_points)
+
+
+def as_axes(axes: npt.ArrayLike, count: int) -> Array:
+    """Normals of an earlier query to start from: one or `count` rows."""
+    array = as_points(axes, "axes")
+    if len(array) not in (1, count):
+        raise InvalidInputError(f"axes: expected 1 or {count} rows, got {len(array)}")
+    return array
+
+
+def as_pairs(pairs: npt.ArrayLike, shapes: int) -> npt.NDArray[np.int64]:
+    """(M, 2) indices of shapes."""
+    array = np.asarray(pairs)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(f"pairs: expected whole numbers of shape (M, 2), got {array.dtype} of shape {array.shape}")
+    wrong = (array < 0) | (array >= shapes)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0, 0])
+        raise InvalidInputError(f"pairs: row {row} is {array[row].tolist()}; expected indices from 0 to {shapes - 1}")
+    array = np.ascontiguousarray(array, dtype=np.int64)
+    return array if array.flags.writeable else array.copy()
 
 
 def broadcast_rows(names: str, *arrays: Array) -> int:

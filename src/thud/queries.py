@@ -1,85 +1,72 @@
-"""The public pair and shape queries. Each checks its arguments, then routes to narrowphase or continuous by kind."""
+"""The public pair and shape queries: gates, then the pair table (`pairing/`), which knows who answers."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
-from thud.constants import MANIFOLD_POINTS, MESH_COORDINATE
-from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, pair_count
-from thud.narrowphase import dispatch, mesh_dispatch
-from thud.narrowphase.dispatch import as_axes, as_reach
-from thud.narrowphase.pair_cache import PairCache
+from thud.constants import MANIFOLD_POINTS
+from thud.errors import InvalidInputError
+from thud.gates import (
+    as_axes,
+    as_directions,
+    as_max_points,
+    as_pairs,
+    as_points,
+    as_poses,
+    as_positive,
+    as_reach,
+    broadcast_rows,
+    pair_count,
+)
+from thud.narrowphase import dispatch
 from thud.narrowphase.prepared import PreparedPair
-from thud.pose import Pose, PoseLike
+from thud.pairing.ask import ask_pair, ask_shape, check_reach, shape_triangles
+from thud.pairing.families import NAMES, PACKED, as_shape
+from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
+from thud.pairing.motions import as_motion, by_rotation
+from thud.pairing.pair_cache import PairCache
+from thud.pairing.plans import check_option, pair_entries, shape_entries
+from thud.pairing.prepared import PreparedQueries
+from thud.pose import PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
-from thud.shapes.compound import Compound
-from thud.shapes.packed import Packed, as_packed
-from thud.shapes.shape import SPHERE, Part, Shape
-from thud.shapes.sphere import Sphere
+from thud.shapes.packed import Packed, pack
+from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.terrain.surface import DisplacedSurface
 
-_PAIR = np.array([[0, 1]], dtype=np.int64)
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
-def _pair_arguments(
-    a: Shape, b: Shape, pose_a: PoseLike, pose_b: PoseLike
-) -> tuple[Packed, npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    packed = as_packed((a, b), "a, b")
+def _pair(a: Shape, b: Shape, pose_a: PoseLike, pose_b: PoseLike) -> tuple[Shape, Shape, Floats, Floats, int]:
+    """The gate of two shapes and their poses."""
+    as_shape(a, "a"), as_shape(b, "b")
     rows_a, rows_b = as_poses(pose_a, "pose_a"), as_poses(pose_b, "pose_b")
-    return packed, rows_a, rows_b, pair_count(rows_a, rows_b)
+    return a, b, rows_a, rows_b, pair_count(rows_a, rows_b)
 
 
-def _is_mesh_pair(a: Shape, b: Shape) -> bool:
-    """Whether a mesh takes part; the gate of both shape arguments."""
-    for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Shape):
-            raise InvalidInputError(f"{name}: expected a thud shape, got a {type(shape).__name__}")
-    return mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b)
-
-
-def _mesh_arguments(pose_a: PoseLike, pose_b: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    rows_a, rows_b = as_poses(pose_a, "pose_a"), as_poses(pose_b, "pose_b")
-    return rows_a, rows_b, pair_count(rows_a, rows_b)
-
-
-def _surface_first(a: Shape, b: Shape) -> bool | None:
-    """Whether the displaced surface of a pair is A; None if there is none. Two have no common query."""
-    for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Shape):
-            raise InvalidInputError(f"{name}: expected a thud shape, got a {type(shape).__name__}")
-    if isinstance(a, DisplacedSurface):
-        if isinstance(b, DisplacedSurface):
-            raise UnsupportedQueryError("a, b: two DisplacedSurfaces; give one of them as its to_mesh()")
-        return True
-    return False if isinstance(b, DisplacedSurface) else None
-
-
-def _surface_arguments(pose_a: PoseLike, pose_b: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-    mesh_dispatch.check_reach(rows_a, "pose_a")
-    mesh_dispatch.check_reach(rows_b, "pose_b")
-    return rows_a, rows_b, count
-
-
-def _surface_points(points: npt.ArrayLike, pose: PoseLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    where, rows = as_points(points, "points"), as_poses(pose, "pose")
-    mesh_dispatch.check_reach(rows, "pose")
-    far = np.abs(where).max(axis=1) > MESH_COORDINATE
-    if far.any():
-        raise InvalidInputError(f"points: row {int(np.argmax(far))} is beyond {MESH_COORDINATE:g}, the limit of surfaces")
-    return where, rows, broadcast_rows("points, pose", where, rows)
-
-
-def _refuse_method(method: str, query: str) -> None:
+def _options(
+    query: str, a: Shape, b: Shape, count: int, method: str, axes: npt.ArrayLike | None, cache: PairCache | None
+) -> dict[str, Any]:
+    """The options that were given, checked: each must be of use to the two shapes."""
+    given: dict[str, Any] = {}
     if method != "gjk":
-        raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not for meshes and surfaces")
+        given["method"] = method
+    if axes is not None:
+        given["axes"] = as_axes(axes, count)
+    if cache is not None:
+        if not isinstance(cache, PairCache):
+            raise InvalidInputError(f"cache: expected a thud.PairCache, got a {type(cache).__name__}")
+        given["cache"] = cache
+    if given:
+        entries = pair_entries(query, a, b)
+        for option, value in given.items():
+            if entries:
+                check_option(query, option, value, entries, f"a {NAMES[a.family]} and a {NAMES[b.family]}")
+    return given
 
 
 def intersects(
@@ -101,28 +88,19 @@ def intersects(
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     method : "gjk"; for hulls and boxes also "chung_wang" ([Yang] Algorithm 2) and "v_clip" ([Yang] 2.8.1)
     axes : (N, 3) normals of an earlier, similar query to start from
-    cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
+    cache : `thud.PairCache` that was given to this query in the last frame: faster for two meshes and for surfaces, the same
+        answers
     threads : how many to use; default all cores
+
+    An option that is of no use to the two shapes is an `UnsupportedQueryError`.
 
     Returns
     -------
     (N,) bool
     """
-    first = _surface_first(a, b)
-    if first is not None:
-        from thud.terrain import surface_queries
-
-        _refuse_method(method, "intersects")
-        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
-        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
-        return surface_queries.intersects(*pair, count, threads, cache)  # type: ignore[arg-type]
-    if _is_mesh_pair(a, b):
-        _refuse_method(method, "intersects")
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-        return mesh_dispatch.intersects(a, b, rows_a, rows_b, count, threads, cache)
-    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
-    start = as_axes(axes, count)
-    return dispatch.intersects(packed, _PAIR, rows_a, rows_b, False, count, axes=start, method=method, threads=threads)
+    pair = _pair(a, b, pose_a, pose_b)
+    options = _options("intersects", a, b, pair[-1], method, axes, cache)
+    return ask_pair("intersects", *pair, threads=threads, **options)
 
 
 def distance(
@@ -145,35 +123,16 @@ def distance(
     a, b : shapes
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     signed : in an overlap the negative penetration depth (B moved by depth * normal is free of A); else 0, with one
-        common point as both points and normal 0. For compounds: the deepest pair of their convex parts.
+        common point as both points and normal 0. For compounds of convex shapes: the deepest pair of their parts.
     max_distance : metres; rows beyond it get distance inf, points and normal 0
     method : "gjk"; for hulls and boxes also "v_clip", which hands overlaps over to EPA
     axes : (N, 3) normals of an earlier, similar query (`result.normal`) to start from
     cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
     threads : how many to use; default all cores
     """
-    first = _surface_first(a, b)
-    if first is not None:
-        from thud.terrain import surface_queries
-
-        _refuse_method(method, "distance")
-        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
-        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
-        apart = surface_queries.distance(*pair, count, signed=signed, reach=as_reach(max_distance), threads=threads)  # type: ignore[arg-type]
-        return apart if first else replace(apart, point_a=apart.point_b, point_b=apart.point_a, normal=-apart.normal)
-    if _is_mesh_pair(a, b):
-        _refuse_method(method, "distance")
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-        if signed:
-            from thud.continuous.mesh_depth import signed_distance
-
-            return signed_distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads)
-        return mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=as_reach(max_distance), threads=threads, cache=cache)
-    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
-    return dispatch.distance(
-        packed, _PAIR, rows_a, rows_b, False, count,
-        signed=signed, max_distance=as_reach(max_distance), axes=as_axes(axes, count), method=method, threads=threads,
-    )  # fmt: skip
+    pair, query = _pair(a, b, pose_a, pose_b), "signed_distance" if signed else "distance"
+    options = _options(query, a, b, pair[-1], method, axes, cache)
+    return ask_pair(query, *pair, reach=as_reach(max_distance), threads=threads, **options)
 
 
 def triangle_pairs(
@@ -195,39 +154,15 @@ def triangle_pairs(
     cache : `thud.PairCache` that was given to this query in the last frame: the same answers
     threads : how many to use; default all cores
     """
-    rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-    return mesh_dispatch.triangle_pairs(a, b, rows_a, rows_b, count, threads, cache)
+    pair = _pair(a, b, pose_a, pose_b)
+    options = _options("triangle_pairs", a, b, pair[-1], "gjk", None, cache)
+    return ask_pair("triangle_pairs", *pair, threads=threads, **options)
 
 
-def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedMeshPair:
+def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedQueries:
     """One pair for many single queries: everything checked and packed once."""
-    for row, shape in enumerate((a, b)):
-        if not isinstance(shape, Shape):
-            raise InvalidInputError(f"a, b: row {row} is a {type(shape).__name__}; expected a thud shape")
-    if _surface_first(a, b) is not None or mesh_dispatch.has_mesh(a) or mesh_dispatch.has_mesh(b):
-        return PreparedMeshPair(a, b)
-    return PreparedPair(a, b)
-
-
-class PreparedMeshPair:
-    """A pair in which a mesh or a displaced surface takes part, ready for many single queries; it remembers where it found the
-    last answers."""
-
-    def __init__(self, a: Shape, b: Shape) -> None:
-        self.a, self.b = a, b
-        self._cache = PairCache()
-
-    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
-        """Whether the two meet, at one pose each."""
-        return bool(intersects(self.a, self.b, pose_a, pose_b, threads=1, cache=self._cache)[0])
-
-    def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
-        """Distance with witness points: a `Distances` of one row."""
-        return distance(self.a, self.b, pose_a, pose_b, signed=signed, threads=1, cache=self._cache)
-
-    def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
-        """Contact points; rows are all 0."""
-        return contacts(self.a, self.b, pose_a, pose_b, margin=margin, threads=1)
+    as_shape(a, "a"), as_shape(b, "b")
+    return PreparedPair(a, b) if a.family in PACKED and b.family in PACKED else PreparedQueries(a, b)
 
 
 def contacts(
@@ -253,24 +188,9 @@ def contacts(
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
     threads : how many to use; default all cores
     """
-    margin = as_positive(margin, "margin", zero=True)
-    first = _surface_first(a, b)
-    if first is not None:
-        from thud.terrain import surface_queries
-
-        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
-        dispatch.check_max_points(max_points)
-        pair = (a, b, rows_a, rows_b) if first else (b, a, rows_b, rows_a)
-        found = surface_queries.contacts(*pair, count, margin=margin, max_points=max_points, threads=threads)  # type: ignore[arg-type]
-        return found if first else replace(found, normal=-found.normal)
-    if _is_mesh_pair(a, b):
-        from thud.continuous import mesh_contacts
-
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-        dispatch.check_max_points(max_points)
-        return mesh_contacts.contacts(a, b, rows_a, rows_b, count, margin=margin, max_points=max_points, threads=threads)
-    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
-    return dispatch.contacts(packed, _PAIR, rows_a, rows_b, False, count, margin=margin, max_points=max_points, threads=threads)
+    pair = _pair(a, b, pose_a, pose_b)
+    margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
+    return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
 
 
 def cast(
@@ -301,50 +221,175 @@ def cast(
         rotation vector; 0 for at rest. Rotation vectors of zero give the bytes of a cast without them.
     threads : how many to use; default all cores
     """
-    from thud.continuous import convex_dispatch
-
-    move_a = convex_dispatch.as_motion(motion_a, "motion_a")
-    move_b = convex_dispatch.as_motion(motion_b, "motion_b")
-    first = _surface_first(a, b)
-    if first is not None:
-        from thud.terrain import surface_queries
-
-        rows_a, rows_b, count = _surface_arguments(pose_a, pose_b)
-        count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
-        pair = (a, b, rows_a, rows_b, move_a, move_b) if first else (b, a, rows_b, rows_a, move_b, move_a)
-        found = surface_queries.cast(*pair, count, threads)  # type: ignore[arg-type]
-        return found if first else replace(found, normal=-found.normal)
-    if _is_mesh_pair(a, b):
-        from thud.continuous import mesh_dispatch as mesh_casts
-
-        rows_a, rows_b, count = _mesh_arguments(pose_a, pose_b)
-        count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
-        return mesh_casts.cast(a, b, rows_a, rows_b, move_a, move_b, count, threads)
-    packed, rows_a, rows_b, count = _pair_arguments(a, b, pose_a, pose_b)
+    a, b, rows_a, rows_b, _count = _pair(a, b, pose_a, pose_b)
+    move_a, move_b = as_motion(motion_a, "motion_a"), as_motion(motion_b, "motion_b")
     count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
-    return convex_dispatch.cast(packed, _PAIR, rows_a, rows_b, move_a, move_b, count, threads)
+
+    def part(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
+        moves = {"move_a": move_a, "move_b": move_b}
+        return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=threads)
+
+    return by_rotation(part, rows_a, rows_b, move_a, move_b, count)
 
 
-def _is_compound_with_mesh(shape: Shape) -> bool:
-    return isinstance(shape, Compound) and mesh_dispatch.has_mesh(shape)
+# Many pairs of many shapes ------------------------------------------------------------------------------------------------
 
 
-def _placed_leaves(shape: Shape, pose: PoseLike) -> list[tuple[Shape, Pose]]:
-    """The meshes and convex shapes of a compound with their poses in the world."""
-    rows = as_poses(pose, "pose")
-    return [(leaf, Pose.from_rows(mesh_dispatch.placed(rows, inner))) for leaf, inner in mesh_dispatch.leaves(shape)]
+class _Pairs:
+    """The gates of S shapes at S poses and (M, 2) pairs; which of them are packed, and the options."""
+
+    def __init__(
+        self, query: str, shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike, axes: npt.ArrayLike | None = None,
+        method: str = "gjk",
+    ) -> None:  # fmt: skip
+        self.shapes = tuple(as_shape(shape, f"shapes: row {row}") for row, shape in enumerate(shapes))
+        if not self.shapes:
+            raise InvalidInputError("shapes: expected at least one shape, got none")
+        self.table, self.rows = as_pairs(pairs, len(self.shapes)), as_poses(poses, "poses")
+        if len(self.rows) != len(self.shapes):
+            raise InvalidInputError(f"poses: expected one pose a shape ({len(self.shapes)}), got {len(self.rows)}")
+        self.count = len(self.table)
+        unpacked = unpacked_rows(self.shapes, self.table)
+        self.packed_rows, self.other_rows = np.flatnonzero(~unpacked), np.flatnonzero(unpacked)
+        self.options: dict[str, Any] = {}
+        if method != "gjk":
+            self.options["method"] = method
+        if axes is not None:
+            self.options["axes"] = as_axes(axes, self.count)
+        # Each must be of use to every pair.
+        samples = [*self.packed_rows[:1], *self.other_rows] if self.options else []
+        for row in samples:
+            a, b = (self.shapes[k] for k in self.table[row])
+            for option, value in self.options.items():
+                entries, who = pair_entries(query, a, b), f"pairs row {row}, a {NAMES[a.family]} and a {NAMES[b.family]}"
+                if entries:
+                    check_option(query, option, value, entries, who)
+        if len(self.other_rows):
+            check_reach(self.rows, "poses")
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether packed arrays describe all pairs."""
+        return len(self.other_rows) == 0
+
+    def batch(self) -> tuple[Packed, Ints, Floats, Floats, bool, int]:
+        """The packed pairs as `narrowphase/dispatch.py` takes them."""
+        if self.is_packed and all(shape.family in PACKED for shape in self.shapes):
+            return pack(self.shapes), self.table, self.rows, self.rows, True, self.count
+        kept = [k for k, shape in enumerate(self.shapes) if shape.family in PACKED]
+        number = np.full(len(self.shapes), -1)
+        number[kept] = np.arange(len(kept))
+        rows = np.ascontiguousarray(self.rows[kept])
+        table = number[self.table[self.packed_rows]]
+        return pack(tuple(self.shapes[k] for k in kept)), table, rows, rows, True, len(table)
 
 
-_Found = TypeVar("_Found", RayHits, ClosestPoints)
+def intersects_pairs(
+    shapes: Sequence[Shape],
+    pairs: npt.ArrayLike,
+    poses: PoseLike,
+    *,
+    axes: npt.ArrayLike | None = None,
+    method: str = "gjk",
+    threads: int | None = None,
+) -> npt.NDArray[np.bool_]:
+    """(M,) whether each of M pairs among S shapes at S poses meets. Arguments as for `distance_pairs`."""
+    given = _Pairs("intersects", shapes, pairs, poses, axes, method)
+    hit = np.zeros(given.count, dtype=bool)
+    if len(given.packed_rows):
+        hit[given.packed_rows] = dispatch.intersects(*given.batch(), **given.options, threads=threads)
+    if not given.is_packed:
+        arguments = ("intersects", given.shapes, given.table, given.rows, given.other_rows)
+        ask_groups(*arguments, hit.__setitem__, threads=threads)
+    return hit
 
 
-def _nearest(found: list[_Found], distances: list[npt.NDArray[np.float64]]) -> _Found:
-    """Row by row the answer of the leaf at the smallest distance; `triangle` becomes the number of that leaf, -1 for a miss."""
-    best = np.argmin(distances, axis=0)
-    rows = np.arange(len(best))
-    columns = {field.name: np.stack([getattr(one, field.name) for one in found])[best, rows] for field in fields(found[0])}
-    columns["triangle"] = np.where(np.isinf(columns["distance"]), -1, best)
-    return type(found[0])(**columns)
+def distance_pairs(
+    shapes: Sequence[Shape],
+    pairs: npt.ArrayLike,
+    poses: PoseLike,
+    *,
+    signed: bool = False,
+    max_distance: float = np.inf,
+    axes: npt.ArrayLike | None = None,
+    method: str = "gjk",
+    threads: int | None = None,
+) -> Distances:
+    """Distances of M pairs among S shapes at S poses.
+
+    Parameters
+    ----------
+    shapes : S shapes
+    pairs : (M, 2) indices into shapes
+    poses : S poses, world frame
+    signed : negative depth in an overlap instead of 0
+    max_distance : metres; rows beyond it get inf
+    axes : (M, 3) normals of an earlier, similar query, to start from (`result.normal`); changes the time, and the
+        answer only within its tolerance. For convex shapes and compounds of them
+    method : "gjk", or "v_clip" for hulls and boxes
+    threads : how many to use; default all cores
+    """
+    query = "signed_distance" if signed else "distance"
+    given, reach = _Pairs(query, shapes, pairs, poses, axes, method), as_reach(max_distance)
+    options = {"signed": signed, "max_distance": reach, **given.options, "threads": threads}
+    if given.is_packed:
+        return dispatch.distance(*given.batch(), **options)
+    out = dispatch.empty_distances(given.count)
+    put = put_distances(out)
+    if len(given.packed_rows):
+        put(given.packed_rows, dispatch.distance(*given.batch(), **options))
+    arguments = (query, given.shapes, given.table, given.rows, given.other_rows)
+    ask_groups(*arguments, put, reach=reach, threads=threads)
+    return out
+
+
+def contacts_pairs(
+    shapes: Sequence[Shape],
+    pairs: npt.ArrayLike,
+    poses: PoseLike,
+    *,
+    margin: float = 0.0,
+    max_points: int = MANIFOLD_POINTS,
+    threads: int | None = None,
+) -> Contacts:
+    """Contact points of M pairs among S shapes at S poses; `row` is that of `pairs`.
+
+    Parameters
+    ----------
+    shapes : S shapes
+    pairs : (M, 2) indices into shapes
+    poses : S poses, world frame
+    margin, max_points, threads : as for `contacts`
+    """
+    given = _Pairs("contacts", shapes, pairs, poses)
+    options = {
+        "margin": as_positive(margin, "margin", zero=True), "max_points": as_max_points(max_points), "threads": threads
+    }  # fmt: skip
+    found = ContactList(given.count)
+    if len(given.packed_rows):
+        found.put(given.packed_rows, dispatch.contacts(*given.batch(), **options))  # type: ignore[arg-type]
+    if not given.is_packed:
+        ask_groups("contacts", given.shapes, given.table, given.rows, given.other_rows, found.put, **options)
+    return found.joined()
+
+
+# One shape ----------------------------------------------------------------------------------------------------------------
+
+
+def _rays(
+    shape: Shape, origins: npt.ArrayLike, directions: npt.ArrayLike, pose: PoseLike
+) -> tuple[Shape, Floats, Floats, Floats, int]:
+    """The gate of a shape and rays."""
+    as_shape(shape, "shape")
+    start, along, rows = as_points(origins, "origins"), as_directions(directions, "directions"), as_poses(pose, "pose")
+    return shape, start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
+
+
+def _points(shape: Shape, points: npt.ArrayLike, pose: PoseLike) -> tuple[Shape, Floats, Floats, int]:
+    """The gate of a shape and points."""
+    as_shape(shape, "shape")
+    where, rows = as_points(points, "points"), as_poses(pose, "pose")
+    return shape, where, rows, broadcast_rows("points, pose", where, rows)
 
 
 def raycast(
@@ -372,45 +417,9 @@ def raycast(
     any_hit : the hit may be any, not the first: faster for compounds
     threads : how many to use; default all cores
     """
-    if isinstance(shape, DisplacedSurface):
-        from thud.terrain import surface_queries
-
-        start, along, rows, count = _ray_arguments(origins, directions, pose)
-        reach = as_reach(max_distance)
-        return surface_queries.raycast(shape, start, unit(along), rows, count, reach, any_hit, threads)
-    if isinstance(shape, TriangleMesh):
-        from thud.narrowphase.mesh_raycast import raycast_mesh
-
-        arguments = _ray_arguments(origins, directions, pose)
-        return raycast_mesh(shape, *arguments, as_reach(max_distance), any_hit, threads)
-    if _is_compound_with_mesh(shape):
-        hits = [
-            raycast(leaf, origins, directions, pose=at, max_distance=max_distance, any_hit=any_hit, threads=threads)
-            for leaf, at in _placed_leaves(shape, pose)
-        ]
-        return _nearest(hits, [hit.distance for hit in hits])
-    from thud.narrowphase.raycast import raycast_rows
-
-    packed = as_packed((shape,), "shape")
-    start, along, rows, count = _ray_arguments(origins, directions, pose)
-    along = unit(along)
-    out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
-    fields = (out.distance, out.point, out.normal, out.triangle)
-    run_rows(raycast_rows, count, threads, packed, start, along, rows, as_reach(max_distance), int(any_hit), *fields)
-    return out
-
-
-def _ray_arguments(
-    origins: npt.ArrayLike, directions: npt.ArrayLike, pose: PoseLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    start, along, rows = as_points(origins, "origins"), as_directions(directions, "directions"), as_poses(pose, "pose")
-    return start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
-
-
-def unit(directions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Of length 1; by the largest component first, so that no square over- or underflows."""
-    along = directions / np.abs(directions).max(axis=1, keepdims=True)
-    return along / np.linalg.norm(along, axis=1, keepdims=True)
+    shape, start, along, rows, count = _rays(shape, origins, directions, pose)
+    options = {"reach": as_reach(max_distance), "any_hit": any_hit, "threads": threads}
+    return ask_shape("raycast", shape, start, along, rows=rows, count=count, **options)
 
 
 def raycast_all(
@@ -437,24 +446,9 @@ def raycast_all(
     max_distance : metres; crossings beyond it are left out
     threads : how many to use; default all cores
     """
-    if isinstance(shape, TriangleMesh):
-        from thud.narrowphase.mesh_raycast import raycast_all_mesh
-
-        return raycast_all_mesh(shape, *_ray_arguments(origins, directions, pose), as_reach(max_distance), threads)
-    if _is_compound_with_mesh(shape):
-        found = [
-            raycast_all(leaf, origins, directions, pose=at, max_distance=max_distance, threads=threads)
-            for leaf, at in _placed_leaves(shape, pose)
-        ]
-        columns = {field.name: np.concatenate([getattr(one, field.name) for one in found]) for field in fields(RayCrossings)}
-        columns["triangle"] = np.repeat(np.arange(len(found)), [len(one.row) for one in found])
-        order = np.lexsort((columns["triangle"], columns["distance"], columns["row"]))
-        return RayCrossings(**{name: column[order] for name, column in columns.items()})
-    from thud.narrowphase.raycast_all import raycast_all_convex
-
-    packed = as_packed((shape,), "shape")
-    start, along, rows, count = _ray_arguments(origins, directions, pose)
-    return raycast_all_convex(packed, start, unit(along), rows, count, as_reach(max_distance), threads)
+    shape, start, along, rows, count = _rays(shape, origins, directions, pose)
+    options = {"reach": as_reach(max_distance), "threads": threads}
+    return ask_shape("raycast_all", shape, start, along, rows=rows, count=count, **options)
 
 
 def contains(
@@ -477,44 +471,12 @@ def contains(
     method : "ray", "winding", "grid" or "parts"
     threads : how many to use; default all cores
     """
-    if isinstance(shape, DisplacedSurface) and method is None:
-        from thud.terrain import surface_queries
-
-        where, rows, count = _surface_points(points, pose)
-        return surface_queries.contains(shape, where, rows, count, threads)
-    if isinstance(shape, TriangleMesh):
-        from thud.narrowphase.mesh_contains import contains_mesh
-
-        where, rows = as_points(points, "points"), as_poses(pose, "pose")
-        count = broadcast_rows("points, pose", where, rows)
-        return contains_mesh(shape, where, rows, count, method or "ray", threads)
-    if _is_compound_with_mesh(shape):
-        ways = [(leaf, at, method if isinstance(leaf, TriangleMesh) else None) for leaf, at in _placed_leaves(shape, pose)]
-        found = [contains(leaf, points, pose=at, method=way, threads=threads) for leaf, at, way in ways]
-        return np.logical_or.reduce(found)
-    if method not in (None, "parts"):
-        raise UnsupportedQueryError(f"contains: method {method!r} is for TriangleMesh, not {type(shape).__name__}")
-    from thud.narrowphase.closest_point import contains_rows
-
-    packed, where, rows = as_packed((shape,), "shape"), as_points(points, "points"), as_poses(pose, "pose")
-    count = broadcast_rows("points, pose", where, rows)
-    inside = np.empty(count, dtype=np.bool_)
-    run_rows(contains_rows, count, threads, packed, where, rows, inside)
-    return inside
-
-
-class _Point(Sphere):
-    """A single point as a part: what closest_point compares a hull with."""
-
-    def __init__(self) -> None:
-        """A sphere of radius 0, which users cannot make."""
-
-    def parts(self) -> list[Part]:
-        """One point."""
-        return [Part(SPHERE, (), 0.0, np.zeros(3), 0.0)]
-
-
-_POINT = _Point()
+    shape, where, rows, count = _points(shape, points, pose)
+    options: dict[str, Any] = {"threads": threads}
+    if method is not None:
+        check_option("contains", "method", method, shape_entries("contains", shape), f"a {NAMES[shape.family]}")
+        options["method"] = method
+    return ask_shape("contains", shape, where, rows=rows, count=count, **options)
 
 
 def closest_point(
@@ -534,29 +496,23 @@ def closest_point(
     signed : negative distance inside
     threads : how many to use; default all cores
     """
-    if isinstance(shape, DisplacedSurface):
-        from thud.terrain import surface_queries
+    shape, where, rows, count = _points(shape, points, pose)
+    options = {"signed": bool(signed), "threads": threads}
+    return ask_shape("closest_point", shape, where, rows=rows, count=count, **options)
 
-        where, rows, count = _surface_points(points, pose)
-        return surface_queries.closest_point(shape, where, rows, count, signed, threads)
-    if isinstance(shape, TriangleMesh):
-        from thud.narrowphase.mesh_closest import closest_point_mesh
 
-        where, rows = as_points(points, "points"), as_poses(pose, "pose")
-        return closest_point_mesh(shape, where, rows, broadcast_rows("points, pose", where, rows), signed, threads)
-    if _is_compound_with_mesh(shape):
-        inner = [
-            closest_point(
-                leaf, points, pose=at, signed=signed or not isinstance(leaf, TriangleMesh) or leaf.is_closed, threads=threads
-            )
-            for leaf, at in _placed_leaves(shape, pose)
-        ]
-        nearest = _nearest(inner, [found.distance for found in inner])
-        return nearest if signed else replace(nearest, distance=np.abs(nearest.distance))
-    from thud.narrowphase.closest_point import closest_rows
+def to_mesh(shape: Shape, *, segments: int = 32) -> TriangleMesh:
+    """Any shape as triangles, for drawing and for other programs; the shapes of a compound one after the other.
 
-    packed, where, rows = as_packed((shape, _POINT), "shape"), as_points(points, "points"), as_poses(pose, "pose")
-    count = broadcast_rows("points, pose", where, rows)
-    out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
-    run_rows(closest_rows, count, threads, packed, where, rows, int(signed), out.distance, out.point, out.triangle)
-    return out
+    Curved shapes are approximated from inside. A `HalfSpace` is unbounded: an `UnboundedShapeError`.
+
+    Parameters
+    ----------
+    shape : the shape
+    segments : sides of a circle, at least 4
+    """
+    as_shape(shape, "shape")
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 4:
+        raise InvalidInputError(f"segments: expected a whole number of at least 4, got {segments!r}")
+    vertices, faces = shape_triangles(shape, int(segments))
+    return TriangleMesh(vertices, faces)

@@ -13,7 +13,7 @@ from thud.errors import InvalidInputError, InvalidShapeError, ThudError, Unbound
 S, B = thud.Sphere(1.0), thud.Box([1, 1, 1])
 H = thud.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))
 TWO, THREE = np.tile(np.eye(4), (2, 1, 1)), np.tile(np.eye(4), (3, 1, 1))
-PAIRS = thud.narrowphase.distance_pairs
+PAIRS = thud.distance_pairs
 NAN_ROW = [[0.0, 0, 0], [0, np.nan, 0]]
 
 CASES: list[tuple[Callable[[], object], type[Exception], list[str]]] = [

@@ -300,10 +300,10 @@ def test_prepared_pairs_and_tables_with_meshes() -> None:
     assert len(pair.contacts(None, at[int(np.argmax(hit))]).row) > 0
     shapes = [BLOB_A, thud.Sphere(0.5), BLOB_B, BLOB_A, thud.Box((0.3, 0.3, 0.3))]
     where, table = poses(5, 1.5, 19), [[0, 1], [1, 2], [2, 3], [0, 3], [1, 4], [4, 0]]
-    hits = thud.narrowphase.intersects_pairs(shapes, table, where)
-    gaps = thud.narrowphase.distance_pairs(shapes, table, where)
+    hits = thud.intersects_pairs(shapes, table, where)
+    gaps = thud.distance_pairs(shapes, table, where)
     for row, (i, j) in enumerate(table):
         assert hits[row] == thud.intersects(shapes[i], shapes[j], where[i], where[j])[0]
         assert gaps.distance[row] == thud.distance(shapes[i], shapes[j], where[i], where[j]).distance[0]
     with pytest.raises(thud.errors.UnsupportedQueryError, match="asked by thud"):
-        thud.narrowphase.distance_pairs(shapes, table, where, signed=True)
+        thud.distance_pairs(shapes, table, where, signed=True)

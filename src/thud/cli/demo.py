@@ -25,7 +25,7 @@ def demo(
     typer.echo("compiling or loading kernels ...")
     names, shapes, poses = scene()
     index = np.stack(np.triu_indices(len(shapes), 1), axis=1)
-    found = thud.narrowphase.distance_pairs(shapes, index, poses, signed=True)
+    found = thud.distance_pairs(shapes, index, poses, signed=True)
     typer.echo(f"\n{len(shapes)} shapes, {len(index)} pairs: what touches what, and how far apart is the rest")
     order = np.argsort(found.distance, kind="stable")
     for row in order[:10]:

@@ -1,21 +1,22 @@
-"""Casts of convex shapes and compounds of them, from checked arguments to kernels. Rows that turn go their own way."""
+"""Casts of convex shapes and compounds of them, from checked arguments to kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
-from thud.constants import TURN_LARGEST
 from thud.continuous.convex_cast import cast_rows
 from thud.continuous.turning_cast import turning_rows
-from thud.errors import InvalidInputError
-from thud.gates import as_points
-from thud.narrowphase.mesh_dispatch import some_rows
+from thud.narrowphase.convex_queries import PAIR
+from thud.pairing.motions import by_rotation, empty_impacts
+from thud.pose import Pose
 from thud.results import Impacts
-from thud.shapes.packed import Packed
+from thud.shapes.compound import Compound
+from thud.shapes.packed import Packed, pack, pack_now
+from thud.shapes.shape import IDENTITY, Shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,74 +25,31 @@ Ints = npt.NDArray[np.int64]
 _ROWS = 64
 
 
-def empty_impacts(count: int) -> Impacts:
-    """Results of `count` rows, to be filled."""
-    return Impacts(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8))
-
-
-def as_motion(motion: npt.ArrayLike, name: str) -> Floats:
-    """The gate of motions: (N, 3) displacements, or (N, 6) with a rotation vector; 0 is at rest."""
-    if np.ndim(motion) == 0 and motion == 0:
-        return np.zeros((1, 3))
-    width = np.shape(motion)[-1:]
-    if width not in ((3,), (6,)) or np.ndim(motion) > 2:
-        raise InvalidInputError(
-            f"{name}: expected shape (3,) or (N, 3), or (6,) or (N, 6) with a rotation vector, got {np.shape(motion)}"
-        )
-    rows = as_points(motion, name, width=width[0])
-    if width == (6,):
-        far = np.abs(rows[:, 3:]).max(axis=1) > TURN_LARGEST
-        if far.any():
-            raise InvalidInputError(
-                f"{name}: row {int(np.argmax(far))} turns by more than {TURN_LARGEST:g} radians; expected a rotation vector"
-            )
-    return rows
-
-
-def _turns(move: Floats) -> npt.NDArray[np.bool_]:
-    """(N,) rows with a rotation."""
-    return (move[:, 3:] != 0.0).any(axis=1) if move.shape[1] == 6 else np.zeros(len(move), np.bool_)
-
-
-def _straight(move: Floats) -> Floats:
-    return move if move.shape[1] == 3 else np.ascontiguousarray(move[:, :3])
-
-
-def _with_rotation(move: Floats) -> Floats:
-    return move if move.shape[1] == 6 else np.concatenate([move, np.zeros((len(move), 3))], axis=1)
-
-
-Caster = Callable[[Floats, Floats, Floats, Floats, int], Impacts]
-
-
-def by_rotation(
-    linear: Caster, turning: Caster, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int
+def cast_packed(
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
 ) -> Impacts:
-    """Rows in which neither shape turns by `linear`, with motions (N, 3), the others by `turning`, with (N, 6).
+    """First contacts with motions (N, 3) or (N, 6); `pairs` has one row for all, or `count`."""
 
-    Each caster takes poses and motions of both and the number of rows. So a rotation of zero gives the bytes of the linear
-    cast.
-    """
-    turns = np.broadcast_to(_turns(move_a) | _turns(move_b), (count,))
-    if not turns.any():
-        return linear(rows_a, rows_b, _straight(move_a), _straight(move_b), count)
-    if turns.all():
-        return turning(rows_a, rows_b, _with_rotation(move_a), _with_rotation(move_b), count)
+    def cast(query: str, rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
+        table = pairs if len(pairs) == 1 or rows is None else np.ascontiguousarray(pairs[rows])
+        kernels = _linear if query == "cast" else _turning
+        return kernels(packed, table, rows_a, rows_b, move_a, move_b, count, threads)
+
+    return by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+
+
+def _linear(
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
     out = empty_impacts(count)
-    for caster, chosen, form in ((linear, ~turns, _straight), (turning, turns, _with_rotation)):
-        rows = np.flatnonzero(chosen)
-        poses = [some_rows(array, rows, count) for array in (rows_a, rows_b)]
-        moves = [form(some_rows(array, rows, count)) for array in (move_a, move_b)]
-        found = caster(poses[0], poses[1], moves[0], moves[1], len(rows))
-        for name in ("time", "point", "normal", "status"):
-            getattr(out, name)[rows] = getattr(found, name)
+    fields = (out.time, out.point, out.normal, out.status)
+    run_rows(cast_rows, count, threads, packed, pairs, rows_a, rows_b, 0, move_a, move_b, *fields)
     return out
 
 
-def convex_turning_cast(
+def _turning(
     packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
 ) -> Impacts:
-    """First contacts with motions (N, 6); `pairs` has one row for all, or `count`."""
     out = empty_impacts(count)
     fields = (out.time, out.point, out.normal, out.status)
     arguments = (packed, pairs, rows_a, rows_b, 0, move_a, move_b)
@@ -100,21 +58,21 @@ def convex_turning_cast(
 
 
 def cast(
-    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, move_a: Floats, move_b: Floats, threads: int | None
 ) -> Impacts:
-    """First contacts with motions (N, 3) or (N, 6)."""
-    turns = np.broadcast_to(_turns(move_a) | _turns(move_b), (count,))
+    """First contacts with motions (N, 3)."""
+    return _linear(pack((a, b)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)
 
-    def table(chosen: npt.NDArray[np.bool_]) -> Ints:
-        return pairs if len(pairs) == 1 or chosen.all() else np.ascontiguousarray(pairs[chosen])
 
-    def linear(rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
-        out = empty_impacts(count)
-        fields = (out.time, out.point, out.normal, out.status)
-        run_rows(cast_rows, count, threads, packed, table(~turns), rows_a, rows_b, 0, move_a, move_b, *fields)
-        return out
-
-    def turning(rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
-        return convex_turning_cast(packed, table(turns), rows_a, rows_b, move_a, move_b, count, threads)
-
-    return by_rotation(linear, turning, rows_a, rows_b, move_a, move_b, count)
+def turning_cast(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, move_a: Floats, move_b: Floats,
+    inner_a: Floats = IDENTITY, inner_b: Floats = IDENTITY, threads: int | None,
+) -> Impacts:  # fmt: skip
+    """First contacts with motions (N, 6)."""
+    if inner_a is IDENTITY and inner_b is IDENTITY:
+        return _turning(pack((a, b)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)
+    sides = [
+        shape if inner is IDENTITY else Compound([shape], Pose.from_rows(inner))
+        for shape, inner in ((a, inner_a), (b, inner_b))
+    ]
+    return _turning(pack_now(tuple(sides)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)

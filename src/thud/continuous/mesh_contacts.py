@@ -9,101 +9,193 @@ last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from thud.constants import MANIFOLD_POINTS, PATCH_DIRECTIONS, PATCH_NORMAL
-from thud.continuous.mesh_depth import clearing_translation, sphere_directions
+from thud.constants import PATCH_DIRECTIONS, PATCH_NORMAL
+from thud.continuous.mesh_depth import clearing_translation, half_space, sphere_directions
 from thud.errors import InvalidShapeError
-from thud.narrowphase import dispatch, mesh_dispatch
-from thud.narrowphase.mesh_dispatch import Floats, Ints, leaves, mesh_arrays, placed, some_rows
-from thud.results import Contacts
-from thud.shapes.box import Box
-from thud.shapes.convex_hull import ConvexHull
-from thud.shapes.half_space import HalfSpace
+from thud.narrowphase.mesh_dispatch import (
+    Floats,
+    Ints,
+    both_arrays,
+    convex_distance,
+    distance,
+    mesh_contains,
+    triangle_pairs,
+)
+from thud.pairing.contact_points import spread_points
+from thud.pairing.join import empty_contacts
+from thud.pairing.leaves import some_rows
+from thud.pairing.swap import swapped_distances
+from thud.results import Contacts, Distances
 from thud.shapes.mesh_connectivity import connected_nodes, connected_parts, in_order
-from thud.shapes.packed import pack
-from thud.shapes.shape import Shape
+from thud.shapes.shape import BOX, HULL, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
-_PAIR = np.array([[0, 1]], dtype=np.int64)
 
-
-@dataclass
 class _Side:
-    """One leaf of a pair at one pose: its shape, and which of its triangles belong to the patch (a mesh only)."""
+    """One side of a pair at one pose."""
+
+    def __init__(self, row: Floats) -> None:
+        self.row = row
 
     shape: Shape
-    row: Floats
+    is_solid = True
     faces: Ints | None = None
-    submerged: Ints | None = None
-    """Vertices of the patch that lie inside the other."""
+    """Triangles that belong to the patch (a mesh only)."""
 
     @property
     def part(self) -> Shape:
         """What of the shape belongs to the patch."""
-        if isinstance(self.shape, TriangleMesh) and self.faces is not None:
-            try:
-                return TriangleMesh(self.shape.vertices, np.asarray(self.shape.faces)[self.faces])
-            except InvalidShapeError:
-                return self.shape
         return self.shape
 
     def world(self, points: Floats) -> Floats:
         """Points of the shape's frame in the world."""
         return points @ self.row[0, :9].reshape(3, 3).T + self.row[0, 9:]
 
+    def mean_normal(self) -> Floats:
+        """Area-weighted sum of the patch's normals in the world, outward for a solid, over twice their area: so a large mesh
+        does not outvote a small one. 0 for a convex shape."""
+        return np.zeros(3)
+
+    def candidates(self) -> Floats:
+        """(P, 3) corners of the shape that may lie below the other's surface, in the world."""
+        return np.empty((0, 3))
+
+    def heights(self, points: Floats, direction: Floats) -> Floats | None:
+        """(P,) how far along the direction each point leaves the shape, inf if it does not; None: not known."""
+        return None
+
+
+class _ConvexSide(_Side):
+    """A convex shape."""
+
+    def __init__(self, shape: Shape, row: Floats) -> None:
+        super().__init__(row)
+        self.shape = shape
+        (self.convex,) = shape.parts()
+
+    def candidates(self) -> Floats:
+        """Vertices of a hull or a box."""
+        if self.convex.kind == HULL:
+            assert self.convex.hull is not None
+            return self.world(self.convex.hull.vertices)
+        if self.convex.kind == BOX:
+            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+            return self.world(signs * np.array(self.convex.parameters[:3]))
+        return np.empty((0, 3))
+
+    def heights(self, points: Floats, direction: Floats) -> Floats | None:
+        """Below the plane of a half-space."""
+        if half_space(self.shape) is None:
+            return None
+        plane = self.row[0, :9].reshape(3, 3) @ np.array(self.convex.parameters[:3])
+        return self.convex.parameters[3] - (points - self.row[0, 9:]) @ plane
+
+
+class _MeshSide(_Side):
+    """A mesh, and which of its triangles belong to the patch; `submerged`: vertices of the patch that lie inside the other."""
+
+    shape: TriangleMesh
+
+    def __init__(self, shape: TriangleMesh, row: Floats, faces: Ints | None = None, submerged: Ints | None = None) -> None:
+        super().__init__(row)
+        self.shape, self.faces, self.submerged = shape, faces, submerged
+        self.is_solid = shape.is_closed
+
+    @property
+    def part(self) -> Shape:
+        """The patch's triangles as a mesh, where they have an area."""
+        if self.faces is None:
+            return self.shape
+        try:
+            return TriangleMesh(self.shape.vertices, np.asarray(self.shape.faces)[self.faces])
+        except InvalidShapeError:
+            return self.shape
+
     def corners(self) -> Floats:
         """(F, 3, 3) the patch's triangles in the world."""
-        assert isinstance(self.shape, TriangleMesh)
         return self.world(np.asarray(self.shape.vertices)[np.asarray(self.shape.faces)[self.faces]].reshape(-1, 3)).reshape(
             -1, 3, 3
         )
 
     def mean_normal(self) -> Floats:
-        """Area-weighted sum of the patch's normals in the world, outward for a solid; 0 for a convex shape."""
-        if not isinstance(self.shape, TriangleMesh):
-            return np.zeros(3)
+        """Of the patch's triangles."""
         corners = self.corners()
-        total = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).sum(axis=0)
-        return -total if self.shape.problems().inverted else total
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        total, area = normals.sum(axis=0), float(np.linalg.norm(normals, axis=1).sum())
+        return (-total if self.shape.problems().inverted else total) / (area if area > 0.0 else 1.0)
 
     def candidates(self) -> Floats:
-        """(P, 3) corners of the shape that may lie below the other's surface, in the world."""
-        if isinstance(self.shape, TriangleMesh):
-            chosen = np.unique(np.asarray(self.shape.faces)[self.faces]) if self.submerged is None else self.submerged
-            return self.world(np.asarray(self.shape.vertices)[chosen])
-        if isinstance(self.shape, ConvexHull):
-            return self.world(self.shape.vertices)
-        if isinstance(self.shape, Box):
-            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-            return self.world(signs * np.asarray(self.shape.half_extents))
-        return np.empty((0, 3))
+        """Those inside the other, if they are known."""
+        chosen = np.unique(np.asarray(self.shape.faces)[self.faces]) if self.submerged is None else self.submerged
+        return self.world(np.asarray(self.shape.vertices)[chosen])
+
+    def heights(self, points: Floats, direction: Floats) -> Floats | None:
+        """To the patch's triangles."""
+        return _heights(points, direction, self.corners()) if self.faces is not None and len(points) else None
 
 
-def contacts(
-    a: Shape,
-    b: Shape,
-    rows_a: Floats,
-    rows_b: Floats,
-    count: int,
-    *,
-    margin: float = 0.0,
-    max_points: int = MANIFOLD_POINTS,
-    threads: int | None = None,
-) -> Contacts:
-    """Contact points of `count` rows in which a mesh takes part."""
-    status = np.zeros(count, dtype=np.uint8)
+def mesh_mesh_contacts(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    margin: float, max_points: int, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """Contact points of two meshes."""
+    gap = distance(a, b, rows_a, rows_b, count, reach=margin, threads=threads)
+
+    def patches(row_a: Floats, row_b: Floats) -> list[tuple[_Side, _Side]]:
+        return _mesh_patches(_MeshSide(a, row_a), _MeshSide(b, row_b), threads)
+
+    return _contacts(gap, patches, rows_a, rows_b, count, max_points, threads)
+
+
+def convex_mesh_contacts(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    margin: float, max_points: int, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """Contact points of a convex shape and a mesh."""
+    gap = convex_distance(a, b, rows_a, rows_b, count, reach=margin, threads=threads)
+
+    def patches(row_a: Floats, row_b: Floats) -> list[tuple[_Side, _Side]]:
+        return _convex_patches(_ConvexSide(a, row_a), _MeshSide(b, row_b))
+
+    return _contacts(gap, patches, rows_a, rows_b, count, max_points, threads)
+
+
+def mesh_convex_contacts(
+    a: TriangleMesh, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *,
+    margin: float, max_points: int, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """The other way round. Not the same turned back: the search for the shortest way out moves B."""
+    gap = swapped_distances(convex_distance(b, a, rows_b, rows_a, count, reach=margin, threads=threads))
+
+    def patches(row_a: Floats, row_b: Floats) -> list[tuple[_Side, _Side]]:
+        return [(mesh, convex) for convex, mesh in _convex_patches(_ConvexSide(b, row_b), _MeshSide(a, row_a))]
+
+    return _contacts(gap, patches, rows_a, rows_b, count, max_points, threads)
+
+
+def _contacts(
+    gap: Distances, patches: Callable[[Floats, Floats], list[tuple[_Side, _Side]]], rows_a: Floats, rows_b: Floats, count: int,
+    max_points: int, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """One point midway where the two are apart by no more than the margin; where they overlap the points of their patches."""
     found: list[tuple[int, Floats, Floats, float, int, int]] = []
-    patches = np.zeros(count, dtype=np.int64)
-    for shape_a, inner_a in leaves(a):
-        for shape_b, inner_b in leaves(b):
-            poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
-            _leaf_contacts(shape_a, shape_b, *poses, count, margin, max_points, threads, status, patches, found)
-    found.sort(key=lambda point: point[0])
-    columns = list(zip(*found, strict=True)) or [()] * 6
+    for row in np.flatnonzero(np.isfinite(gap.distance)).tolist():
+        if gap.distance[row] > 0.0:
+            middle = 0.5 * (gap.point_a[row] + gap.point_b[row])
+            found.append((row, middle, gap.normal[row], -float(gap.distance[row]), 0, 0))
+            continue
+        chosen = np.array([row])
+        sides = patches(some_rows(rows_a, chosen, count)[:1], some_rows(rows_b, chosen, count)[:1])
+        for number, patch in enumerate(sides):
+            for point, normal, depth, feature in _patch_points(*patch, max_points, threads):
+                found.append((row, point, normal, depth, feature, number))
+    if not found:
+        return empty_contacts(gap.status)
+    columns = list(zip(*found, strict=True))
     return Contacts(
         row=np.array(columns[0], dtype=np.int64),
         point=np.array(columns[1]).reshape(-1, 3),
@@ -111,89 +203,35 @@ def contacts(
         depth=np.array(columns[3], dtype=np.float64),
         feature=np.array(columns[4], dtype=np.int64),
         patch=np.array(columns[5], dtype=np.int64),
-        status=status,
+        status=gap.status,
     )
-
-
-def _leaf_contacts(
-    a: Shape,
-    b: Shape,
-    rows_a: Floats,
-    rows_b: Floats,
-    count: int,
-    margin: float,
-    max_points: int,
-    threads: int | None,
-    status: npt.NDArray[np.uint8],
-    patches: Ints,
-    found: list[tuple[int, Floats, Floats, float, int, int]],
-) -> None:
-    """Append the contacts of one pair of leaves."""
-    if not (isinstance(a, TriangleMesh) or isinstance(b, TriangleMesh)):
-        plain = dispatch.contacts(
-            pack((a, b)), _PAIR, rows_a, rows_b, False, count, margin=margin, max_points=max_points, threads=threads
-        )
-        for k, row in enumerate(plain.row.tolist()):
-            found.append(
-                (
-                    row,
-                    plain.point[k],
-                    plain.normal[k],
-                    float(plain.depth[k]),
-                    int(plain.feature[k]),
-                    int(plain.patch[k] + patches[row]),
-                )
-            )
-        patches += np.bincount(plain.row, minlength=count) > 0
-        np.maximum(status, plain.status, out=status)
-        return
-    gap = mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=margin, threads=threads)
-    np.maximum(status, gap.status, out=status)
-    for row in np.flatnonzero(np.isfinite(gap.distance)).tolist():
-        if gap.distance[row] > 0.0:
-            middle = 0.5 * (gap.point_a[row] + gap.point_b[row])
-            found.append((row, middle, gap.normal[row], -float(gap.distance[row]), 0, int(patches[row])))
-            patches[row] += 1
-            continue
-        side_a = _Side(a, some_rows(rows_a, np.array([row]), count)[:1])
-        side_b = _Side(b, some_rows(rows_b, np.array([row]), count)[:1])
-        for patch in _patches(side_a, side_b, threads):
-            for point, normal, depth, feature in _patch_points(*patch, max_points, threads):
-                found.append((row, point, normal, depth, feature, int(patches[row])))
-            patches[row] += 1
 
 
 # The patches of one row -----------------------------------------------------------------------------------------------
 
 
-def _patches(a: _Side, b: _Side, threads: int | None) -> list[tuple[_Side, _Side]]:
-    """The patches of an overlapping pair: each side with its share of the triangles."""
-    if isinstance(a.shape, TriangleMesh) and isinstance(b.shape, TriangleMesh):
-        pairs = mesh_dispatch.triangle_pairs(a.shape, b.shape, a.row, b.row, 1, threads)
-        if len(pairs.row) == 0:
-            return [(a, b)]
-        return _crossing_patches(a, b, pairs.triangle_a, pairs.triangle_b, threads)
-    mesh, other = (a, b) if isinstance(a.shape, TriangleMesh) else (b, a)
-    assert isinstance(mesh.shape, TriangleMesh)
-    triangles = _meeting(mesh, other)
+def _mesh_patches(a: _MeshSide, b: _MeshSide, threads: int | None) -> list[tuple[_Side, _Side]]:
+    """The patches of two meshes that overlap: each side with its share of the triangles."""
+    pairs = triangle_pairs(a.shape, b.shape, a.row, b.row, 1, threads=threads)
+    if len(pairs.row) == 0:
+        return [(a, b)]
+    return _crossing_patches(a, b, pairs.triangle_a, pairs.triangle_b, threads)
+
+
+def _convex_patches(a: _ConvexSide, b: _MeshSide) -> list[tuple[_Side, _Side]]:
+    """The patches of a convex shape and a mesh that overlap."""
+    triangles = _meeting(b, a)
     if len(triangles) == 0:
         return [(a, b)]
-    welded = mesh.shape.places[np.asarray(mesh.shape.faces)[triangles]]
-    label = connected_parts(welded)
-    result = []
-    for number in range(int(label.max()) + 1):
-        part = _Side(mesh.shape, mesh.row, np.sort(triangles[label == number]))
-        result.append((part, b) if mesh is a else (a, part))
-    return result
+    label = connected_parts(b.shape.places[np.asarray(b.shape.faces)[triangles]])
+    return [(a, _MeshSide(b.shape, b.row, np.sort(triangles[label == number]))) for number in range(int(label.max()) + 1)]
 
 
-def _meeting(mesh: _Side, other: _Side) -> Ints:
+def _meeting(mesh: _MeshSide, other: _ConvexSide) -> Ints:
     """Faces of the mesh that meet a convex shape."""
     from thud.narrowphase.mesh_convex import convex_query, convex_triangles
 
-    assert isinstance(mesh.shape, TriangleMesh)
-    boxes, child, corners, origin = mesh_arrays(mesh.shape)
-    query = (boxes, mesh.shape.pair_obbs, child, corners, origin, *convex_query(other.shape), other.row, mesh.row)
+    query = (*both_arrays(mesh.shape), *convex_query(other.shape), other.row, mesh.row)
     positions = np.empty(256, dtype=np.int64)
     count = convex_triangles(*query, positions)
     if count > len(positions):
@@ -202,7 +240,7 @@ def _meeting(mesh: _Side, other: _Side) -> Ints:
     return mesh.shape.tree.order[positions[:count]]
 
 
-def _crossing_patches(a: _Side, b: _Side, on_a: Ints, on_b: Ints, threads: int | None) -> list[tuple[_Side, _Side]]:
+def _crossing_patches(a: _MeshSide, b: _MeshSide, on_a: Ints, on_b: Ints, threads: int | None) -> list[tuple[_Side, _Side]]:
     """Patches of two meshes whose triangles on_a[k] and on_b[k] meet."""
     # One graph: crossing triangles of both, and the parts of either surface that the crossing cuts off.
     crossing, regions = [np.unique(on_a), np.unique(on_b)], []
@@ -219,22 +257,21 @@ def _crossing_patches(a: _Side, b: _Side, on_a: Ints, on_b: Ints, threads: int |
     links = np.concatenate(tail), np.concatenate(head)
     total = int(start[-1])
     label = in_order(connected_nodes(*links, total))
-    result = []
+    result: list[tuple[_Side, _Side]] = []
     for number in range(int(label.max()) + 1):
         sides = []
         for k, side in enumerate((a, b)):
             own = crossing[k][label[start[k] : start[k + 1]] == number]
             inside = np.isin(regions[k][1], np.flatnonzero(label[start[2 + k] : start[3 + k]] == number))
             faces = np.union1d(own, regions[k][0][inside])
-            assert isinstance(side.shape, TriangleMesh)
             below = np.intersect1d(np.unique(np.asarray(side.shape.faces)[faces]), regions[k][3])
-            sides.append(_Side(side.shape, side.row, faces, below))
+            sides.append(_MeshSide(side.shape, side.row, faces, below))
         if len(sides[0].faces) and len(sides[1].faces):  # type: ignore[arg-type]
             result.append((sides[0], sides[1]))
     return result
 
 
-def _submerged(side: _Side, other: _Side, crossing: Ints, threads: int | None) -> tuple[Ints, Ints, Ints, Ints]:
+def _submerged(side: _MeshSide, other: _MeshSide, crossing: Ints, threads: int | None) -> tuple[Ints, Ints, Ints, Ints]:
     """What the crossing triangles of one mesh cut off inside the other, if that is closed.
 
     Returns (faces, label of the region of each, (L, 2) which crossing triangle (by index) borders on which region, vertices
@@ -242,14 +279,12 @@ def _submerged(side: _Side, other: _Side, crossing: Ints, threads: int | None) -
     """
     none = np.empty(0, dtype=np.int64)
     mesh, solid = side.shape, other.shape
-    assert isinstance(mesh, TriangleMesh)
-    assert isinstance(solid, TriangleMesh)
     if not solid.is_closed:
         return none, none, np.empty((0, 2), dtype=np.int64), none
     faces, place = np.asarray(mesh.faces), mesh.places
     corner_vertices = np.unique(faces[crossing])
     local = (side.world(np.asarray(mesh.vertices)[corner_vertices]) - other.row[0, 9:]) @ other.row[0, :9].reshape(3, 3)
-    inside = corner_vertices[mesh_dispatch.mesh_contains(solid, local, threads)]
+    inside = corner_vertices[mesh_contains(solid, local, threads)]
     # Grow from the inside corners over triangles that do not cross: a connected surface stays inside until it does.
     reached = np.zeros(int(place.max()) + 1, dtype=bool)
     reached[place[inside]] = True
@@ -288,18 +323,14 @@ def _patch_points(a: _Side, b: _Side, max_points: int, threads: int | None) -> l
     for lower, upper, sign in ((b, a, 1.0), (a, b, -1.0)):
         # Corners of one, along the normal to the other's surface.
         corners = lower.candidates()
-        if isinstance(upper.shape, TriangleMesh) and upper.faces is not None and len(corners):
-            heights = _heights(corners, sign * normal, upper.corners())
-        elif isinstance(upper.shape, HalfSpace):
-            plane = upper.row[0, :9].reshape(3, 3) @ np.asarray(upper.shape.normal)
-            heights = upper.shape.offset - (corners - upper.row[0, 9:]) @ plane
-        else:
+        heights = upper.heights(corners, sign * normal)
+        if heights is None:
             continue
         good = np.isfinite(heights) & (heights >= 0.0) & (heights <= depth * (1.0 + 1e-9))
         for corner, height in zip(corners[good], heights[good], strict=True):
             points.append(corner + 0.5 * height * sign * normal)
             depths.append(float(height))
-    chosen = _spread(np.array(points), np.array(depths), normal, max_points)
+    chosen = spread_points(np.array(points), np.array(depths), normal, max_points).tolist()
     feature = _feature(a, b)
     return [(points[k], normal, depths[k], feature) for k in chosen]
 
@@ -314,14 +345,14 @@ def _feature(a: _Side, b: _Side) -> int:
 def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats, Floats]:
     """(translation of B that clears the patch, point of A where they part)."""
     part_a, part_b = a.part, b.part
-    mean = a.mean_normal() / _area_scale(a) - b.mean_normal() / _area_scale(b)
+    mean = a.mean_normal() - b.mean_normal()
     length = float(np.linalg.norm(mean))
     around = sphere_directions(PATCH_DIRECTIONS)
     arguments = (part_a, part_b, a.row, b.row, threads)
-    if length < 1e-6 or isinstance(a.shape, HalfSpace) or isinstance(b.shape, HalfSpace):
+    if length < 1e-6 or half_space(a.shape) or half_space(b.shape):
         return clearing_translation(*arguments, directions=around, starts=2)
     mean /= length
-    solid = all(not isinstance(side.shape, TriangleMesh) or side.shape.is_closed for side in (a, b))
+    solid = a.is_solid and b.is_solid
     if not solid:
         back = clearing_translation(*arguments, directions=around[:0], starts=0, along=-mean)
     straight = clearing_translation(*arguments, directions=around[:0], starts=0, along=mean)
@@ -336,15 +367,6 @@ def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats,
     return straight if np.linalg.norm(straight[0]) <= limit else best
 
 
-def _area_scale(side: _Side) -> float:
-    """Twice the area of the patch's triangles, so that a large mesh does not outvote a small one; 1 for a convex shape."""
-    if not isinstance(side.shape, TriangleMesh):
-        return 1.0
-    corners = side.corners()
-    total = float(np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum())
-    return total if total > 0.0 else 1.0
-
-
 def _heights(points: Floats, normal: Floats, corners: Floats) -> Floats:
     """(P,) how far along the normal each point meets one of the triangles (T, 3, 3) first; inf if it does not."""
     from thud.geometry import ray_triangle
@@ -357,18 +379,3 @@ def _heights(points: Floats, normal: Floats, corners: Floats) -> Floats:
         found = ray_triangle(origins, normal, triangles).distance
         best[block : block + 64] = found.reshape(len(chosen), -1).min(axis=1)
     return best
-
-
-def _spread(points: Floats, depths: Floats, normal: Floats, limit: int) -> list[int]:
-    """At most `limit` of the points: the deepest, then whichever is farthest, across the normal, from those taken."""
-    flat = points - np.outer(points @ normal, normal)
-    chosen = [int(np.argmax(depths))]
-    distance = np.linalg.norm(flat - flat[chosen[0]], axis=1)
-    size = float(distance.max(initial=0.0))
-    while len(chosen) < limit:
-        k = int(np.argmax(distance))
-        if not distance[k] > 1e-6 * size or distance[k] == 0.0:
-            break
-        chosen.append(k)
-        distance = np.minimum(distance, np.linalg.norm(flat - flat[k], axis=1))
-    return chosen

@@ -15,28 +15,26 @@ import math
 import numpy as np
 
 from thud.constants import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
-from thud.continuous import mesh_dispatch as casts
-from thud.errors import InvalidShapeError
-from thud.narrowphase import dispatch, mesh_dispatch
-from thud.narrowphase.mesh_dispatch import Floats, some_rows
+from thud.narrowphase import dispatch
+from thud.narrowphase.convex_queries import PAIR
+from thud.narrowphase.mesh_dispatch import Floats
+from thud.pairing.ask import ask_pair
+from thud.pairing.families import CONVEX
+from thud.pairing.leaves import some_rows
+from thud.pairing.plans import resolve, shape_plan
 from thud.results import CastStatus, Distances, Status
-from thud.shapes.convex_hull import ConvexHull
-from thud.shapes.half_space import HalfSpace
 from thud.shapes.packed import pack
-from thud.shapes.shape import Shape
-from thud.shapes.sphere import Sphere
-from thud.shapes.triangle_mesh import TriangleMesh
+from thud.shapes.shape import HALF_SPACE, Part, Shape
 
-_PAIR = np.array([[0, 1]], dtype=np.int64)
 _STILL = np.zeros((1, 3))
 
 
 def signed_distance(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None = None
 ) -> Distances:
-    """Signed distances of `count` rows in which a mesh takes part: in an overlap the negative length of a translation of B,
-    along the normal, after which the two are disjoint."""
-    out = mesh_dispatch.distance(a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    """Signed distances of `count` rows, of any two shapes that can be cast: in an overlap the negative length of a
+    translation of B, along the normal, after which the two are disjoint."""
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
     for row in np.flatnonzero(out.distance == 0.0):
         pose_a, pose_b = some_rows(rows_a, np.array([row]), count), some_rows(rows_b, np.array([row]), count)
         shift, point = clearing_translation(a, b, pose_a[:1], pose_b[:1], threads)
@@ -83,10 +81,11 @@ def clearing_translation(
     toward : unit direction that the answer must have a part of
     """
     search = _Search(a, b, row_a, row_b, threads, toward)
-    for shape, other in ((a, b), (b, a)):
-        if isinstance(shape, HalfSpace):
+    for is_a, shape in ((True, a), (False, b)):
+        plane = half_space(shape)
+        if plane is not None:
             # Out along its normal is the shortest way, and the only one needed.
-            search.back_from(search.outside(shape, other))
+            search.back_from(search.outside(plane, is_a))
             return search.shift, search.point
     search.back_from(search.hulls_apart() if along is None else search.far_along(along))
     if search.length == 0.0:
@@ -109,6 +108,21 @@ def clearing_translation(
     return search.shift, search.point
 
 
+def half_space(shape: Shape) -> Part | None:
+    """The part of a half-space; None for every other shape."""
+    if shape.family != CONVEX:
+        return None
+    (part,) = shape.parts()
+    return part if part.kind == HALF_SPACE else None
+
+
+def convex_cover(shape: Shape) -> Shape:
+    """A convex shape that holds the shape: its hull where there is one."""
+    entry = shape_plan("cover", shape.family).entry
+    assert entry is not None
+    return resolve(entry.function)(shape)
+
+
 class _Search:
     """One pair at one pose each, and the shortest clearing translation so far."""
 
@@ -128,7 +142,7 @@ class _Search:
         if len(shifts) == 0:
             return np.zeros(0, dtype=bool)
         rows = self._moved(shifts)
-        free = ~mesh_dispatch.intersects(self.a, self.b, self.row_a, rows, len(shifts), self.threads)
+        free = ~ask_pair("intersects", self.a, self.b, self.row_a, rows, len(shifts), threads=self.threads)
         return free if self.toward is None else free & (shifts @ self.toward > 0.0)
 
     def backs(self, shifts: Floats) -> Floats:
@@ -136,7 +150,8 @@ class _Search:
         if len(shifts) == 0:
             return shifts
         rows = self._moved(shifts)
-        found = casts.cast(self.a, self.b, self.row_a, rows, _STILL, -shifts, len(shifts), self.threads)
+        options = {"move_a": _STILL, "move_b": -shifts, "threads": self.threads}
+        found = ask_pair("cast", self.a, self.b, self.row_a, rows, len(shifts), **options)
         # One that touches from the start stays as it is.
         time = np.where(found.status == CastStatus.MISS, 1.0, np.minimum(found.time, 1.0))
         ends = shifts * (1.0 - time)[:, None]
@@ -185,11 +200,11 @@ class _Search:
 
     def hulls_apart(self) -> Floats:
         """A translation that parts the two hulls."""
-        pair = cover(self.a), cover(self.b)
-        found = dispatch.distance(pack(pair), _PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
+        pair = convex_cover(self.a), convex_cover(self.b)
+        found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
         if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
             return -found.distance[0] * found.normal[0]
-        return np.array([0.0, 0.0, 1e-6 * (cover(self.a).bounding_sphere()[1] + cover(self.b).bounding_sphere()[1])])
+        return np.array([0.0, 0.0, 1e-6 * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])
 
     def far_along(self, direction: Floats) -> Floats:
         """A translation along the direction that parts balls about the two."""
@@ -198,29 +213,11 @@ class _Search:
         place_b = self.row_b[0, :9].reshape(3, 3) @ center_b + self.row_b[0, 9:]
         return (float(np.linalg.norm(place_b - place_a)) + radius_a + radius_b) * direction
 
-    def outside(self, half_space: HalfSpace, other: Shape) -> Floats:
-        """The translation of B along the half-space's normal that parts it from the other's box."""
-        is_a = half_space is self.a
-        row_h, row_o = (self.row_a, self.row_b) if is_a else (self.row_b, self.row_a)
-        normal = row_h[0, :9].reshape(3, 3) @ np.asarray(half_space.normal)
+    def outside(self, plane: Part, is_a: bool) -> Floats:
+        """The translation of B along a half-space's normal that parts it from the other's ball."""
+        row_h, row_o, other = (self.row_a, self.row_b, self.b) if is_a else (self.row_b, self.row_a, self.a)
+        normal = row_h[0, :9].reshape(3, 3) @ np.array(plane.parameters[:3])
         center, radius = other.bounding_sphere()
         place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:]
-        depth = half_space.offset - (normal @ (place - row_h[0, 9:]) - radius)
+        depth = plane.parameters[3] - (normal @ (place - row_h[0, 9:]) - radius)
         return (depth if is_a else -depth) * normal
-
-
-def cover(shape: Shape) -> Shape:
-    """A convex shape that holds the shape: its hull where there is one."""
-    if isinstance(shape, TriangleMesh):
-        try:
-            return shape.hull
-        except InvalidShapeError:
-            pass
-    elif not mesh_dispatch.has_mesh(shape) and len(shape.parts()) == 1:
-        return shape
-    center, radius = shape.bounding_sphere()
-    if np.abs(center).max() == 0.0:
-        return Sphere(radius)
-    # A cube about the ball, as a hull, since a sphere has its centre at the origin.
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    return ConvexHull(center + radius * corners)

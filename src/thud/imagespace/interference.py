@@ -256,7 +256,7 @@ def _exactly(result: Interference, meshes: list[TriangleMesh], rows: Floats, thr
 
     kept = np.zeros(len(result.pairs), bool)
     for k, (a, b) in enumerate(result.pairs):
-        kept[k] = intersects(meshes[a], meshes[b], rows[a : a + 1], rows[b : b + 1], 1, threads)[0]
+        kept[k] = intersects(meshes[a], meshes[b], rows[a : a + 1], rows[b : b + 1], 1, threads=threads)[0]
     return _only(result, kept)
 
 

@@ -54,8 +54,9 @@ def contact_rows(
     corners = _longest_loop(packed.loop_starts)
     face_a, face_b = np.empty((3 * corners, 3)), np.empty((3 * corners, 3))
     spare, out = np.empty((3 * corners, 3)), np.empty((3 * corners, 5))
-    faces = np.int64(EPA_FACES_FIRST)
-    x, scratch = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    few, many = np.int64(EPA_FACES_FIRST), np.int64(EPA_FACES)
+    x, scratch = np.empty(epa_reals(few)), np.empty(epa_ints(few), np.int64)
+    large_x, large_scratch = np.empty(0), np.empty(0, np.int64)
     for i in range(start, stop):
         shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
         r, t = relative_pose(poses_a, row_a, poses_b, row_b)
@@ -80,12 +81,13 @@ def contact_rows(
                     break
                 rp, tp = part_pose_in(packed, a, b, r, t)
                 axis = center_axis(reals, a, b, rp, tp)
-                s, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, faces, x, scratch)
-                if s == UNCONVERGED and faces < EPA_FACES:
-                    faces = np.int64(EPA_FACES)
-                    x, scratch = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+                s, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, few, x, scratch)
+                if s == UNCONVERGED:
+                    # The small polytope may have been full: once more with the large one.
+                    if large_x.shape[0] == 0:
+                        large_x, large_scratch = np.empty(epa_reals(many)), np.empty(epa_ints(many), np.int64)
                     s, d, p, n = pair_signed(
-                        ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, faces, x, scratch
+                        ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, many, large_x, large_scratch
                     )
                 status = max(status, s)
                 if s == SEPARATED and d > margin:

@@ -219,7 +219,9 @@ def signed_rows(
     ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
     link_starts, links = packed.link_starts, packed.links
     faces = np.int64(EPA_FACES_FIRST)
-    x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    large_x, large_k = np.empty(0), np.empty(0, np.int64)
+    x, k = small_x, small_k
     j = start
     while j < stop:
         i = batch_row(rows, j)
@@ -231,8 +233,11 @@ def signed_rows(
         if status == UNCONVERGED and faces < EPA_FACES:
             # The small polytope may have been full: once more with the large one.
             faces = np.int64(EPA_FACES)
-            x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            if large_x.shape[0] == 0:
+                large_x, large_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            x, k = large_x, large_k
             continue
+        faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
         write_distance(
             i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
         )
@@ -262,7 +267,9 @@ def compound_signed_rows(
 ):
     """Signed distances of pairs of which at least one is compound."""
     faces = np.int64(EPA_FACES_FIRST)
-    x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    large_x, large_k = np.empty(0), np.empty(0, np.int64)
+    x, k = small_x, small_k
     j = start
     while j < stop:
         i = batch_row(rows, j)
@@ -272,8 +279,11 @@ def compound_signed_rows(
         if status == UNCONVERGED and faces < EPA_FACES:
             # The small polytope may have been full: once more with the large one.
             faces = np.int64(EPA_FACES)
-            x, k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            if large_x.shape[0] == 0:
+                large_x, large_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            x, k = large_x, large_k
             continue
+        faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
         write_distance(
             i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
         )

@@ -108,8 +108,8 @@ def closest_rows(start, stop, nodes, references, blocks, rows, frame, points, po
         point_out[i, 0], point_out[i, 1], point_out[i, 2] = q
 
 
-def closest_point_mesh(
-    mesh: TriangleMesh, points: Array, poses: Array, count: int, signed: bool, threads: int | None
+def closest_point(
+    mesh: TriangleMesh, points: Array, poses: Array, count: int, *, signed: bool, threads: int | None
 ) -> ClosestPoints:
     """Closest surface points to `count` points; points and poses have one row or as many."""
     if signed and not mesh.is_closed:
@@ -121,9 +121,9 @@ def closest_point_mesh(
     arrays = (wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame, points, poses)
     run_rows(closest_rows, count, threads, *arrays, out.distance, out.point, out.triangle)
     if signed:
-        from thud.narrowphase.mesh_contains import contains_mesh
+        from thud.narrowphase.mesh_contains import contains
 
-        inside = contains_mesh(mesh, points, poses, count, "ray", threads)
+        inside = contains(mesh, points, poses, count, threads=threads)
         np.negative(out.distance, out=out.distance, where=inside)
         out.distance[out.distance == 0.0] = 0.0
     return out

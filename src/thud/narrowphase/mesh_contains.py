@@ -30,12 +30,10 @@ METHODS = ("ray", "winding", "grid", "parts")
 _SORTED = 1_000
 
 
-def contains_mesh(
-    mesh: TriangleMesh, points: Array, poses: Array, count: int, method: str, threads: int | None
+def contains(
+    mesh: TriangleMesh, points: Array, poses: Array, count: int, *, threads: int | None, method: str = "ray"
 ) -> npt.NDArray[np.bool_]:
     """Whether `count` points lie in the mesh; points and poses have one row or as many."""
-    if method not in METHODS:
-        raise UnsupportedQueryError(f"contains: method {method!r} does not exist; expected one of {', '.join(METHODS)}")
     if method != "winding" and not mesh.is_closed:
         raise UnsupportedQueryError(
             f"contains: method {method!r} needs a closed mesh, and this one is open (see mesh.problems()); use method='winding'"

@@ -475,9 +475,9 @@ def check_range(name: str, array: Array) -> None:
         raise InvalidInputError(f"{name}: row {row} lies beyond {MESH_FARTHEST:g}, the limit of queries on meshes")
 
 
-def raycast_mesh(
-    mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, max_distance: float, any_hit: bool,
-    threads: int | None,
+def raycast(
+    mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, *,
+    reach: float, any_hit: bool, threads: int | None,
 ) -> RayHits:  # fmt: skip
     """First hits of `count` rays; origins, directions and poses have one row or as many."""
     check_range("origins", origins)
@@ -488,20 +488,20 @@ def raycast_mesh(
     chunk = max(512, min(RAY_SORT_BLOCK, count // (2 * (threads or _threads.core_count()))))
     _threads.run_rows(
         first_hit_rows, count, threads, wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame,
-        origins, directions, poses, max_distance, int(any_hit), out.distance, out.point, out.normal, out.triangle,
+        origins, directions, poses, reach, int(any_hit), out.distance, out.point, out.normal, out.triangle,
         rows_per_chunk=chunk,
     )  # fmt: skip
     return out
 
 
-def raycast_all_mesh(
-    mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, max_distance: float, threads: int | None
+def raycast_all(
+    mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, *, reach: float, threads: int | None
 ) -> RayCrossings:
     """All crossings of `count` rays; origins, directions and poses have one row or as many."""
     check_range("origins", origins)
     check_range("pose", poses)
     wide = mesh.wide
-    arrays = (wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame, origins, directions, poses, max_distance)
+    arrays = (wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame, origins, directions, poses, reach)
     counts, begins = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     none, nothing, nowhere = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 3))
     _threads.run_rows(crossing_rows, count, threads, *arrays, 0, counts, begins, none, nothing, nowhere, nowhere, none)

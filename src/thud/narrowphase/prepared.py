@@ -8,13 +8,12 @@ import numpy as np
 
 from thud.gates import as_positive
 from thud.narrowphase import dispatch
+from thud.narrowphase.convex_queries import PAIR
 from thud.narrowphase.single_pair import distance_single, flat_arrays, intersects_single
 from thud.pose import Pose, PoseLike, as_poses
 from thud.results import Contacts, Distances
 from thud.shapes.packed import NODE_COUNT, as_packed
 from thud.shapes.shape import Shape
-
-_PAIR = np.array([[0, 1]], dtype=np.int64)
 
 #: One read-only row of each status, shared by all results.
 _STATUS = tuple(np.array([status], dtype=np.uint8) for status in range(3))
@@ -71,7 +70,7 @@ class PreparedPair:
         rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         if self._arrays is None:
-            return bool(dispatch.intersects(self._packed, _PAIR, rows_a, rows_b, False, 1, threads=1)[0])
+            return bool(dispatch.intersects(self._packed, PAIR, rows_a, rows_b, False, 1, threads=1)[0])
         return intersects_single(*self._arrays, rows_a, rows_b) != 0
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
@@ -79,7 +78,7 @@ class PreparedPair:
         rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         if signed or self._arrays is None:
-            return dispatch.distance(self._packed, _PAIR, rows_a, rows_b, False, 1, signed=signed, threads=1)
+            return dispatch.distance(self._packed, PAIR, rows_a, rows_b, False, 1, signed=signed, threads=1)
         rows = _empty(_ROWS)
         status = distance_single(*self._arrays, rows_a, rows_b, rows)
         result = _new(SingleDistance)  # and past the frozen class's own constructor and setters
@@ -92,4 +91,4 @@ class PreparedPair:
         rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
         rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
         margin = as_positive(margin, "margin", zero=True)
-        return dispatch.contacts(self._packed, _PAIR, rows_a, rows_b, False, 1, margin=margin, threads=1)
+        return dispatch.contacts(self._packed, PAIR, rows_a, rows_b, False, 1, margin=margin, threads=1)

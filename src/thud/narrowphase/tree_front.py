@@ -16,10 +16,8 @@ near and drops what lies below those that are not (the front rises). What is ask
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
 from thud._simd_boxes import lowest_bit, obbs_gap8
@@ -50,35 +48,6 @@ GAVE_UP = -1
 
 #: In place of a parent: the root has none; the entry above was not kept.
 NO_PARENT, NOT_KEPT = -1, -2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeFronts:
-    """Fronts of N rows, each of at most `capacity` entries."""
-
-    entries: npt.NDArray[np.int32]
-    """(N, capacity, 4) see SLOT_A."""
-    bounds: npt.NDArray[np.float64]
-    """(N, capacity, 2) see OWN."""
-    state: npt.NDArray[np.float64]
-    """(N, 13) see TRAVELLED."""
-    length: npt.NDArray[np.int64]
-    """(N,) entries in use; 0: to be made by the next walk; -n: n frames are to be asked from the root before that."""
-
-    @property
-    def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """As kernels take them."""
-        return self.entries, self.bounds, self.state, self.length
-
-
-def empty_fronts(count: int, capacity: int) -> TreeFronts:
-    """No front yet. The memory is not touched before a front needs it."""
-    return TreeFronts(
-        np.empty((count, capacity, 4), dtype=np.int32),
-        np.empty((count, capacity, 2)),
-        np.zeros((count, 13)),
-        np.full(count, -1, dtype=np.int64),
-    )
 
 
 @device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ class Collider:
     friction : at least 0; Coulomb's: the impact takes up to friction times what it turns along the normal off the rest
     material : what is heard when a particle hits; None is silent
     """
+
+    may_doubt: ClassVar[bool] = True
+    """Whether its kernel may leave a crossing in doubt; those that never do are asked first."""
 
     restitution: float = 0.5
     friction: float = 0.0

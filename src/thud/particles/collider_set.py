@@ -54,10 +54,8 @@ class ColliderSet:
     def others(self) -> tuple[tuple[int, Any], ...]:
         """Colliders with a kernel of their own, and their places; meshes first: they are never in doubt, and the others clear
         the doubt of a row that they improve."""
-        from thud.particles.mesh import Mesh
-
         others = [(k, c) for k, c in enumerate(self.colliders) if not isinstance(c, HasElements)]
-        return tuple(sorted(others, key=lambda pair: not isinstance(pair[1], Mesh)))
+        return tuple(sorted(others, key=lambda pair: pair[1].may_doubt))
 
     def make_ready(self) -> None:
         """Make all arrays, before threads share them: the making of some is spread over the same threads, which must not wait
@@ -87,23 +85,16 @@ def as_set(colliders: Any) -> ColliderSet:
 
 def as_collider(value: Any, row: int) -> Collider:
     """A collider from itself or from a shape at the origin."""
+    from thud.pairing.plans import refuse, resolve, shape_plan
     from thud.shapes.shape import Shape
-    from thud.shapes.triangle_mesh import TriangleMesh
 
     if isinstance(value, Collider):
         return value
-    if isinstance(value, TriangleMesh):
-        from thud.particles.mesh import Mesh
-
-        return Mesh(value)
-    if type(value).__name__ == "DisplacedSurface":
-        from thud.particles.surface import Surface
-
-        return Surface(value)
-    if isinstance(value, Shape):
-        from thud.particles.solid import Solid
-
-        return Solid(value)
-    raise InvalidInputError(
-        f"colliders: row {row} is a {type(value).__name__}; expected a collider of thud.particles or a shape"
-    )
+    if not isinstance(value, Shape):
+        raise InvalidInputError(
+            f"colliders: row {row} is a {type(value).__name__}; expected a collider of thud.particles or a shape"
+        )
+    plan = shape_plan("collider", value.family)
+    if plan.entry is None:
+        raise refuse(f"colliders: row {row}", plan)
+    return resolve(plan.entry.function)(value)

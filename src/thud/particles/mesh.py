@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from thud.errors import InvalidInputError
+from thud.pairing.families import MESH, as_family
 from thud.particles.collider import Collider, Floats
 from thud.particles.frame import frame_of, one_pose, widened
 from thud.pose import PoseLike
@@ -28,13 +28,14 @@ class Mesh(Collider):
     The part of an impact is the row of the triangle in `mesh.faces`.
     """
 
+    may_doubt: ClassVar[bool] = False
+
     mesh: TriangleMesh
     pose: PoseLike = None
     _rows: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mesh, TriangleMesh):
-            raise InvalidInputError(f"mesh: expected a TriangleMesh, got {type(self.mesh).__name__}")
+        as_family(self.mesh, "mesh", MESH)
         object.__setattr__(self, "_rows", one_pose(self.pose))
         self.check_response()
 

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.pairing.families import PACKED
+from thud.pairing.leaves import leaves
 from thud.particles.collider import Collider
 from thud.particles.element import Element
 from thud.particles.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.quadric import Quadric
 from thud.pose import PoseLike, as_poses
-from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere
-from thud.shapes.shape import Shape
+from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE, Part, Shape
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,63 +47,89 @@ class Solid(Collider):
         return [element for piece in self.pieces for element in piece.elements()]
 
 
-def surface_pieces(shape: Shape, row: Floats) -> list[Plane | Rectangle | Disc | Polygon | Quadric]:
+Piece = Plane | Rectangle | Disc | Polygon | Quadric
+
+
+def surface_pieces(shape: Shape, row: Floats) -> list[Piece]:
     """Planes and quadrics that make up the surface of a shape at a pose row of 12."""
-    turn, at = row[:9].reshape(3, 3), row[9:]
-    up = turn[:, 2]
-
-    def place(points: npt.ArrayLike) -> Floats:
-        return np.asarray(points) @ turn.T + at
-
-    if isinstance(shape, Compound):
-        return [piece for child, pose in compound_children(shape, row) for piece in surface_pieces(child, pose)]
-    if isinstance(shape, Sphere):
-        return [Quadric.ellipsoid(at, shape.radius)]
-    if isinstance(shape, Ellipsoid):
-        return [Quadric.ellipsoid(at, shape.radii, rotation=turn)]
-    if isinstance(shape, Box):
-        half = np.asarray(shape.half_extents)
-        pieces: list[Plane | Rectangle | Disc | Polygon | Quadric] = []
-        for axis in range(3):
-            u, v = turn[:, (axis + 1) % 3] * half[(axis + 1) % 3], turn[:, (axis + 2) % 3] * half[(axis + 2) % 3]
-            for side in (1.0, -1.0):
-                middle = at + side * half[axis] * turn[:, axis]
-                pieces.append(Rectangle(middle - side * u - v, 2.0 * side * u, 2.0 * v))
-        return pieces
-    if isinstance(shape, Capsule):
-        ends = [at + side * shape.half_length * up for side in (1.0, -1.0)]
-        pieces = [] if shape.half_length == 0.0 else [Quadric.cylinder(at, shape.radius, shape.half_length, rotation=turn)]
-        for end, side in zip(ends, (1.0, -1.0)):
-            clip = [[*(-side * up), -side * float(up @ end)]]
-            pieces.append(Quadric.ellipsoid(end, shape.radius, rotation=turn, clip=clip))
-        return pieces
-    if isinstance(shape, Cylinder):
-        top, bottom = at + shape.half_length * up, at - shape.half_length * up
-        side_wall = Quadric.cylinder(at, shape.radius, shape.half_length, rotation=turn)
-        return [side_wall, Disc(top, up, shape.radius), Disc(bottom, -up, shape.radius)]
-    if isinstance(shape, Cone):
-        apex, base = at + shape.half_length * up, at - shape.half_length * up
-        length = 2.0 * shape.half_length
-        return [Quadric.cone(apex, shape.radius / length, length, rotation=turn), Disc(base, -up, shape.radius)]
-    if isinstance(shape, HalfSpace):
-        normal = turn @ np.asarray(shape.normal)
-        return [Plane(at + shape.offset * normal, normal)]
-    if isinstance(shape, ConvexHull):
-        hull = shape.topology
-        return [
-            Polygon(place(hull.vertices[hull.loops[start:stop]]))
-            for start, stop in zip(hull.loop_starts[:-1], hull.loop_starts[1:])
-        ]
-    raise UnsupportedQueryError(
-        f"shape: {type(shape).__name__} is not made of planes and quadrics; use particles.Mesh or particles.Surface"
-    )
+    if shape.family not in PACKED:
+        raise UnsupportedQueryError(
+            f"shape: {type(shape).__name__} is not made of planes and quadrics; use particles.Mesh or particles.Surface"
+        )
+    pieces: list[Piece] = []
+    for leaf, inner in leaves(shape):
+        (part,) = leaf.parts()
+        turn, at = row[:9].reshape(3, 3), row[9:]
+        pieces += _PIECES[part.kind](part, turn @ inner[:9].reshape(3, 3), turn @ inner[9:] + at)
+    return pieces
 
 
-def compound_children(shape: Compound, row: Floats) -> list[tuple[Shape, Floats]]:
-    """Children of a compound with their pose rows in the world."""
-    turn, at = row[:9].reshape(3, 3), row[9:]
-    children = []
-    for child, local in zip(shape.shapes, shape.poses.rows):
-        inner = turn @ local[:9].reshape(3, 3)
-        children.append((child, np.concatenate([inner.ravel(), turn @ local[9:] + at])))
-    return children
+# Of a part of each kind, at a rotation and a place.
+
+
+def _sphere(part: Part, _turn: Floats, at: Floats) -> list[Piece]:
+    return [Quadric.ellipsoid(at, part.radius)]
+
+
+def _ellipsoid(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    return [Quadric.ellipsoid(at, part.parameters, rotation=turn)]
+
+
+def _box(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    half = np.array(part.parameters)
+    pieces: list[Piece] = []
+    for axis in range(3):
+        u, v = turn[:, (axis + 1) % 3] * half[(axis + 1) % 3], turn[:, (axis + 2) % 3] * half[(axis + 2) % 3]
+        for side in (1.0, -1.0):
+            middle = at + side * half[axis] * turn[:, axis]
+            pieces.append(Rectangle(middle - side * u - v, 2.0 * side * u, 2.0 * v))
+    return pieces
+
+
+def _capsule(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    half_length, up = part.parameters[1], turn[:, 2]
+    pieces: list[Piece] = [] if half_length == 0.0 else [Quadric.cylinder(at, part.radius, half_length, rotation=turn)]
+    for side in (1.0, -1.0):
+        end = at + side * half_length * up
+        clip = [[*(-side * up), -side * float(up @ end)]]
+        pieces.append(Quadric.ellipsoid(end, part.radius, rotation=turn, clip=clip))
+    return pieces
+
+
+def _cylinder(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    radius, half_length, up = part.parameters[0], part.parameters[1], turn[:, 2]
+    wall = Quadric.cylinder(at, radius, half_length, rotation=turn)
+    return [wall, Disc(at + half_length * up, up, radius), Disc(at - half_length * up, -up, radius)]
+
+
+def _cone(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    radius, half_length, up = part.parameters[0], part.parameters[1], turn[:, 2]
+    length = 2.0 * half_length
+    side = Quadric.cone(at + half_length * up, radius / length, length, rotation=turn)
+    return [side, Disc(at - half_length * up, -up, radius)]
+
+
+def _half_space(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    normal = turn @ np.array(part.parameters[:3])
+    return [Plane(at + part.parameters[3] * normal, normal)]
+
+
+def _hull(part: Part, turn: Floats, at: Floats) -> list[Piece]:
+    hull = part.hull
+    assert hull is not None
+    return [
+        Polygon(hull.vertices[hull.loops[start:stop]] @ turn.T + at)
+        for start, stop in zip(hull.loop_starts[:-1], hull.loop_starts[1:])
+    ]
+
+
+_PIECES = {
+    SPHERE: _sphere,
+    ELLIPSOID: _ellipsoid,
+    BOX: _box,
+    CAPSULE: _capsule,
+    CYLINDER: _cylinder,
+    CONE: _cone,
+    HALF_SPACE: _half_space,
+    HULL: _hull,
+}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from thud.errors import InvalidInputError
 from thud.gates import as_points
+from thud.pairing.families import SURFACE, as_family
 from thud.particles.collider import Collider, Floats
 from thud.particles.frame import frame_of, one_pose, widened
 from thud.pose import PoseLike
@@ -38,8 +39,7 @@ class Surface(Collider):
     _rows: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.surface, DisplacedSurface):
-            raise InvalidInputError(f"surface: expected a DisplacedSurface, got {type(self.surface).__name__}")
+        as_family(self.surface, "surface", SURFACE)
         object.__setattr__(self, "_rows", one_pose(self.pose))
         self.check_response()
 

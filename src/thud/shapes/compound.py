@@ -49,6 +49,21 @@ class Compound(Shape):
         object.__setattr__(self, "poses", Pose.from_rows(rows))
 
     @cached_property
+    def family(self) -> str:  # type: ignore[override]
+        """Convex parts alone, or something else among them."""
+        return "parts" if all(shape.family in ("convex", "parts") for shape in self.shapes) else "mixed"
+
+    @cached_property
+    def is_solid(self) -> bool:  # type: ignore[override]
+        """Whether any of its shapes is."""
+        return any(shape.is_solid for shape in self.shapes)
+
+    @cached_property
+    def is_ground(self) -> bool:  # type: ignore[override]
+        """Whether any of its shapes is fixed to the world."""
+        return any(shape.is_ground for shape in self.shapes)
+
+    @cached_property
     def _flat(self) -> tuple[list[Part], list[list[int]]]:
         """All convex parts in the compound's frame, and which of them each child holds."""
         parts: list[Part] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,18 @@ class Shape(ABC):
     """A closed set of points in its own frame: touching intersects."""
 
     __slots__ = ()
+
+    family: ClassVar[str] = "convex"
+    """What the pair table knows it by (`pairing/families.py`)."""
+
+    is_solid: ClassVar[bool] = True
+    """Whether points can lie inside, not only on the surface."""
+
+    is_refitted: ClassVar[bool] = False
+    """Whether its tree was taken over from a mesh that it is a deformation of."""
+
+    is_ground: ClassVar[bool] = False
+    """Whether it is fixed to the world: it has neither volume nor mass."""
 
     @abstractmethod
     def parts(self) -> list[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ class TriangleMesh(Shape):
     kdop_k : faces of the k-DOPs: 6, 14, 18 or 26
     obb_weights : the OBBs' axes are those of the triangles' "vertices" (as on the slides) or of their "area"
     """
+
+    family: ClassVar[str] = "mesh"
 
     vertices: npt.ArrayLike
     faces: npt.ArrayLike
@@ -116,6 +118,11 @@ class TriangleMesh(Shape):
     def is_closed(self) -> bool:
         """Whether the mesh is a solid: every edge has an even number of triangles."""
         return self.topology.closed or self._problems.closed
+
+    @property
+    def is_solid(self) -> bool:  # type: ignore[override]
+        """The same: an open mesh is a surface."""
+        return self.is_closed
 
     @cached_property
     def origin(self) -> Floats:
@@ -258,7 +265,7 @@ class TriangleMesh(Shape):
         return mesh
 
     @cached_property
-    def is_refitted(self) -> bool:
+    def is_refitted(self) -> bool:  # type: ignore[override]
         """Whether the tree is another mesh's, refitted (`deformed`), and so not the one that these vertices would give."""
         return False
 

@@ -108,20 +108,22 @@ class MeshField:
 
     def closest(self, points: Floats) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
         """Unsigned distance, closest point, triangle."""
-        from thud.narrowphase.mesh_closest import closest_point_mesh
+        from thud.narrowphase.mesh_closest import closest_point
         from thud.pose import as_poses
 
-        found = closest_point_mesh(self.mesh, np.ascontiguousarray(points), as_poses(None, "pose"), len(points), False, None)
+        found = closest_point(
+            self.mesh, np.ascontiguousarray(points), as_poses(None, "pose"), len(points), signed=False, threads=None
+        )
         return found.distance, found.point, found.triangle
 
     def __call__(self, points: Floats) -> Floats:
         """(N, 3) -> (N,)"""
         if self.mesh.is_closed:
-            from thud.narrowphase.mesh_closest import closest_point_mesh
+            from thud.narrowphase.mesh_closest import closest_point
             from thud.pose import as_poses
 
             where = np.ascontiguousarray(points)
-            return closest_point_mesh(self.mesh, where, as_poses(None, "pose"), len(where), True, None).distance
+            return closest_point(self.mesh, where, as_poses(None, "pose"), len(where), signed=True, threads=None).distance
         distance, point, triangle = self.closest(points)
         normal = self._pseudo_normals(triangle, point)[0]
         below = np.einsum("ij,ij->i", points - point, normal) < 0.0

@@ -1,5 +1,5 @@
-"""What meets a surface, as kernels read it: the convex parts of a shape, and one more whose points are written over with
-those of a bounding volume or patch."""
+"""What meets a surface, as kernels read it: convex parts of a shape or triangles of a mesh, and one more whose points are
+written over with those of a bounding volume or patch."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud.errors import UnsupportedQueryError
+from thud.constants import BODY_BOX
+from thud.pairing.families import MESH
 from thud.shapes.hull_topology import HullTopology
-from thud.shapes.packed import pack_now
-from thud.shapes.shape import HULL, Floats, Part, Shape
+from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_COUNT, VERTEX_START, aligned, pack_now
+from thud.shapes.shape import HULL, IDENTITY, Floats, Part, Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -62,19 +63,39 @@ class QueryObject(NamedTuple):
 
 @lru_cache(maxsize=64)
 def query_object(shape: Shape) -> QueryObject:
-    """Of a convex shape or a compound of them."""
-    if any(isinstance(leaf, TriangleMesh) for leaf in leaves(shape)):
-        raise UnsupportedQueryError(
-            "a DisplacedSurface meets convex shapes and compounds of them; give `thud.decompose(mesh)` instead of a mesh, "
-            "or the surface's `to_mesh()`"
-        )
+    """Of a convex shape, a compound of such, or a mesh, whose triangles are its parts."""
+    return _triangles(shape) if shape.family == MESH else _parts(shape)  # type: ignore[arg-type]
+
+
+def _parts(shape: Shape) -> QueryObject:
     packed = pack_now((shape, PlaceholderVolume()))
     poses = np.ascontiguousarray(packed.part_poses)
     arrays = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
     return QueryObject(*arrays, poses, packed.node_boxes, packed.node_ints)
 
 
-def leaves(shape: Shape) -> list[Shape]:
-    """The shapes in a compound, at any depth; a shape itself."""
-    inner = getattr(shape, "shapes", None)
-    return [shape] if inner is None else [leaf for one in inner for leaf in leaves(one)]
+def _triangles(mesh: TriangleMesh) -> QueryObject:
+    """Triangle k in the order of the mesh's tree is part k."""
+    corners = mesh.corners.reshape(-1, 3, 3) + mesh.origin
+    count = len(corners)
+    last = pack_now((PlaceholderVolume(),))
+    scan = int(last.part_ints[0, SCAN_COUNT])
+    ints = np.repeat(last.part_ints, count + 1, axis=0)
+    ints[:, VERTEX_START] = scan * np.arange(count + 1)
+    ints[:count, VERTEX_COUNT] = 3
+    reals = np.repeat(last.part_reals, count + 1, axis=0)
+    center = corners.mean(axis=1)
+    reals[:count, CENTER : CENTER + 3] = center
+    reals[:count, BOUND] = np.linalg.norm(corners - center[:, None], axis=2).max(axis=1)
+    # Each padded with copies of its first vertex.
+    vertices = np.repeat(corners[:, :1], scan, axis=1)
+    vertices[:, :3] = corners
+    columns = np.concatenate([vertices.reshape(-1, 3).T, last.vertices], axis=1)
+    boxes = mesh.node_boxes + np.tile(mesh.origin, 2)
+    blur = BODY_BOX * np.abs(boxes).max()
+    boxes += np.repeat([-blur, blur], 3)
+    node = np.arange(len(mesh.tree.skip))
+    leaf = np.where(mesh.tree.skip == node + 1, mesh.tree.first, -1)
+    nodes = np.stack([mesh.tree.skip, leaf], axis=1)
+    poses = np.repeat(IDENTITY[None], count + 1, axis=0)
+    return QueryObject(ints, reals, aligned(columns), last.link_starts, last.links, poses, boxes, nodes)

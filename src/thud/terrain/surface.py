@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,9 @@ class DisplacedSurface(Shape):
 
     Primitives are put in the order of their quads.
     """
+
+    family: ClassVar[str] = "surface"
+    is_ground: ClassVar[bool] = True
 
     positions: npt.ArrayLike
     directions: npt.ArrayLike

@@ -48,10 +48,10 @@ def at_u(q00, q10, e00, e11, d, u, nearest, farthest):
     return inside, distance, v
 
 
-@exact_kernel(inner="f8[:,::1], vec3, vec3, f8")
-def ray_patch(corners, o, d, farthest):
-    """(hit, distance, u, v): the first meeting of a ray from o along d with a patch, up to `farthest`. Edges belong to
-    both sides."""
+@exact_kernel(inner="f8[:,::1], vec3, vec3, f8, f8[:,::1]")
+def ray_patch_crossings(corners, o, d, farthest, out):
+    """Number of times, 0 to 2, that a ray from o along d meets a patch up to `farthest`; out rows: distance, u, v. Edges belong
+    to both sides."""
     q00 = (corners[0, 0] - o[0], corners[0, 1] - o[1], corners[0, 2] - o[2])
     q10 = (corners[1, 0] - o[0], corners[1, 1] - o[1], corners[1, 2] - o[2])
     e00 = (corners[2, 0] - corners[0, 0], corners[2, 1] - corners[0, 1], corners[2, 2] - corners[0, 2])
@@ -63,10 +63,10 @@ def ray_patch(corners, o, d, farthest):
     turn = (e00[0] - e11[0], e00[1] - e11[1], e00[2] - e11[2])
     c = dot3(cross3(side, turn), d)
     b = whole - a - c
-    found, best, best_u, best_v = False, farthest, 0.0, 0.0
+    count = _I(0)
     under = b * b - 4.0 * a * c
     if under < 0.0:
-        return found, best, best_u, best_v
+        return count
     root = -0.5 * (b + math.copysign(math.sqrt(under), b))
     for k in range(2):
         if k == 0:
@@ -81,10 +81,21 @@ def ray_patch(corners, o, d, farthest):
                 u = a / root
         if not -PATCH_RAY_EDGE <= u <= 1.0 + PATCH_RAY_EDGE:
             continue
-        hit, distance, v = at_u(q00, q10, e00, e11, d, u, 0.0, best)
+        hit, distance, v = at_u(q00, q10, e00, e11, d, u, 0.0, farthest)
         if hit:
-            found, best, best_u, best_v = True, distance, u, v
-    return found, best, best_u, best_v
+            out[count, 0], out[count, 1], out[count, 2] = distance, u, v
+            count += 1
+    return count
+
+
+@exact_device
+def ray_patch(corners, o, d, farthest, out):
+    """(hit, distance, u, v): the first meeting of the two."""
+    count = ray_patch_crossings(corners, o, d, farthest, out)
+    if count == 0:
+        return False, farthest, 0.0, 0.0
+    k = 1 if count == 2 and out[1, 0] <= out[0, 0] else 0
+    return True, out[k, 0], out[k, 1], out[k, 2]
 
 
 @exact_device
@@ -115,8 +126,8 @@ def way_to_box(o, d, boxes):
     return math.sqrt(gap2) if gap2 > size2 else 0.0
 
 
-@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[::1]")
-def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place_out):
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
+def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, crossings, place_out):
     """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
     quad = _I(surface.primitives[k, QUAD])
     shape = outline(surface, k)
@@ -141,7 +152,7 @@ def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place
                 if not in_outline(shape, i, j, i + 1, j + 1):
                     continue
                 load_patch(surface, quad, i, j, corners)
-                hit, distance, u, v = ray_patch(corners, o, d, best)
+                hit, distance, u, v = ray_patch(corners, o, d, best, crossings)
                 if hit and (not found or distance < best):
                     found, best = True, distance
                     place_out[0], place_out[1], place_out[2], place_out[3], place_out[4] = quad, i, j, u, v
@@ -154,7 +165,7 @@ def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, place
 def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, distance_out, normal_out, quad_out, place_out):
     """First hits in the surface's frame, from either side; normals to the upper side. place_out: s, t of the map."""
     corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
-    place = np.zeros(5)
+    place, crossings = np.zeros(5), np.empty((2, 3))
     b6 = surface.node_boxes
     for row in range(start, stop):
         o = (origins[row, 0], origins[row, 1], origins[row, 2])
@@ -171,7 +182,7 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
                 continue
             item = _I(surface.node_ints[k, 1])
             if item >= 0:
-                hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, place)
+                hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, crossings, place)
                 if hit:
                     found, best = True, distance
                     if any_hit:
@@ -189,3 +200,85 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
             distance_out[row], quad_out[row] = skip + best, quad
             place_out[row, 0] = (place[1] + place[3]) / surface.ratio + surface.quads[quad, 0]
             place_out[row, 1] = (place[2] + place[4]) / surface.ratio + surface.quads[quad, 1]
+
+
+# All crossings ---------------------------------------------------------------------------------------------------------------
+
+#: Columns of a crossing: distance, normal (3), quad, x and y of the patch, 1 at an edge of the patch.
+ALONG, UPWARD, WHERE, AT_EDGE, CROSSING = 0, 1, 4, 7, 8
+
+
+@exact_device
+def at_edge(u, v):
+    """Whether a neighbour of the patch may see the same crossing."""
+    near = 4.0 * PATCH_RAY_EDGE
+    return u <= near or u >= 1.0 - near or v <= near or v >= 1.0 - near
+
+
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], i8")
+def primitive_crossings(surface, k, o, d, reach, corners, points, cells, crossings, table_out, count):
+    """Append the crossings of a ray with the patches of primitive k, as far as there is room; the number with those before."""
+    quad = _I(surface.primitives[k, QUAD])
+    shape = outline(surface, k)
+    depth = push_coarsest(surface, quad, shape, cells)
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = load_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                lx, ly, lz, ux, uy, uz = box_of(points, 8)
+                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach):
+                    continue
+            finer >>= flat
+        if finer >= 2:
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+            continue
+        pace = step * surface.ratio
+        for j in range(y * pace, (y + 1) * pace):
+            for i in range(x * pace, (x + 1) * pace):
+                if not in_outline(shape, i, j, i + 1, j + 1):
+                    continue
+                load_patch(surface, quad, i, j, corners)
+                for c in range(ray_patch_crossings(corners, o, d, reach, crossings)):
+                    if count < table_out.shape[0]:
+                        u, v = crossings[c, 1], crossings[c, 2]
+                        n = patch_normal(corners, u, v)
+                        table_out[count, ALONG] = crossings[c, 0]
+                        for axis in range(3):
+                            table_out[count, UPWARD + axis] = n[axis]
+                        table_out[count, WHERE], table_out[count, WHERE + 1], table_out[count, WHERE + 2] = quad, i, j
+                        table_out[count, AT_EDGE] = 1.0 if at_edge(u, v) else 0.0
+                    count += 1
+    return count
+
+
+@exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1], f8, i8[::1], f8[:,:,::1]")
+def surface_crossing_rows(start, stop, surface, origins, directions, reach, count_out, table_out):
+    """All crossings of each ray with patches, in the surface's frame and in no order; one at an edge is there for each patch,
+    one in a patch that two primitives share twice. count_out may be more than there was room for."""
+    corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
+    crossings = np.empty((2, 3))
+    b6 = surface.node_boxes
+    for row in range(start, stop):
+        o = (origins[row, 0], origins[row, 1], origins[row, 2])
+        d = (directions[row, 0], directions[row, 1], directions[row, 2])
+        skip = way_to_box(o, d, b6)
+        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
+        count, k = _I(0), _I(0)
+        while k < surface.node_ints.shape[0]:
+            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
+            if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach - skip):
+                k = _I(surface.node_ints[k, 0])
+                continue
+            item = _I(surface.node_ints[k, 1])
+            if item >= 0:
+                count = primitive_crossings(
+                    surface, item, o, d, reach - skip, corners, points, cells, crossings, table_out[row], count
+                )
+            k += 1
+        for c in range(min(count, table_out.shape[1])):
+            table_out[row, c, ALONG] += skip
+        count_out[row] = count

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.constants import SURFACE_CAST_GAP, SURFACE_CAST_STEPS, UNIT_ROUNDOFF
-from thud.continuous.convex_dispatch import empty_impacts
+from thud.pairing.leaves import placed
+from thud.pairing.motions import empty_impacts
 from thud.results import CastStatus, Impacts, Status
 from thud.shapes.shape import Shape
 from thud.terrain.surface import DisplacedSurface
@@ -35,30 +36,32 @@ def moved(rows: Floats, motion: Floats, time: Floats) -> Floats:
     return np.concatenate([rotation.reshape(-1, 9), rows[:, 9:] + motion[:, :3] * time[:, None]], axis=1)
 
 
-def reach_about_origin(shape: Shape) -> float:
-    """The farthest that a point of the shape is from the origin of its frame."""
+def reach_about_origin(shape: Shape, inner: Floats) -> float:
+    """The farthest that a point of the shape, at a (12,) pose in another frame, is from the origin of that frame."""
     center, radius = shape.bounding_sphere()
-    return float(np.linalg.norm(center)) + radius
+    return float(np.linalg.norm(inner[:9].reshape(3, 3) @ center + inner[9:])) + radius
 
 
-def turning_cast(
+def advance(
     surface: DisplacedSurface,
     shape: Shape,
     rows_s: Floats,
     rows_o: Floats,
     move_s: Floats,
     move_o: Floats,
+    inner_s: Floats,
+    inner_o: Floats,
     count: int,
     threads: int | None,
 ) -> Impacts:
-    """First contacts with motions (N, 6)."""
+    """First contacts with motions (N, 6) of the frames that the two stand in at (12,) inner poses."""
     from thud.terrain.surface_queries import distance
 
     out = empty_impacts(count)
     rows_s, rows_o, move_s, move_o = (
         np.ascontiguousarray(np.broadcast_to(array, (count, array.shape[1]))) for array in (rows_s, rows_o, move_s, move_o)
     )
-    radius, extent = reach_about_origin(shape), reach_about_origin(surface)
+    radius, extent = reach_about_origin(shape, inner_o), reach_about_origin(surface, inner_s)
     step = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
     turn_s, turn_o = np.linalg.norm(move_s[:, 3:], axis=1), np.linalg.norm(move_o[:, 3:], axis=1)
     # Where the one turns, what is near it moves in its frame the faster the farther it is from its origin.
@@ -76,8 +79,9 @@ def turning_cast(
         if len(live) == 0:
             break
         at = time[live]
-        place_s, place_o = moved(rows_s[live], move_s[live], at), moved(rows_o[live], move_o[live], at)
-        found = distance(surface, shape, place_s, place_o, len(live), signed=False, reach=np.inf, threads=threads)
+        place_s = placed(moved(rows_s[live], move_s[live], at), inner_s)
+        place_o = placed(moved(rows_o[live], move_o[live], at), inner_o)
+        found = distance(surface, shape, place_s, place_o, len(live), threads=threads)
         met = (found.status == Status.OVERLAPPING) | (found.distance <= gap)
         # A distance that did not converge bounds nothing from below: the time stays where it is.
         lost = (found.status == Status.UNCONVERGED) & ~met

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from thud.imagespace.interference import interference
 from thud.imagespace.options import ImageOptions
+from thud.pairing.families import MESH
 from thud.pose import Pose
 from thud.shapes.shape import Shape
-from thud.shapes.triangle_mesh import TriangleMesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ Bools = npt.NDArray[np.bool_]
 
 def is_drawable(shape: Shape) -> bool:
     """Whether images tell what is inside the shape: a mesh, closed by vertex numbers (deformed ones share them) or places."""
-    return isinstance(shape, TriangleMesh) and shape.is_closed
+    return shape.family == MESH and shape.is_solid
 
 
 def seen_pairs(shapes: Mapping[int, Shape], poses: Floats, pairs: Ints, options: ImageOptions, threads: int | None) -> Bools:

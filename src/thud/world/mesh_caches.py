@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.narrowphase.pair_cache import PairCache
+from thud.pairing.pair_cache import PairCache
 from thud.shapes.shape import Shape
 
 Ints = npt.NDArray[np.int64]

@@ -1,30 +1,36 @@
 """From pairs of bodies whose boxes overlap to those that meet, and how: the mid and the narrow phase.
 
-Convex pairs are one batch over the packed shapes. Pairs with a mesh or a displaced surface are told apart by their covers first
+Convex pairs are one batch over the packed shapes. Pairs with a mesh or a displaced surface are first separated by their covers
 (the mid phase); what is left goes to the queries of the shapes themselves in batches of the same two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thud._threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
-from thud.continuous import convex_dispatch as convex_casts
+from thud.continuous.convex_dispatch import cast_packed
 from thud.imagespace.options import ImageOptions
-from thud.narrowphase import dispatch, mesh_dispatch
+from thud.narrowphase import dispatch
 from thud.narrowphase.mesh_volumes import surviving_levels
-from thud.pose import Pose
-from thud.queries import contains, raycast
-from thud.results import CastStatus, Contacts, Distances, Impacts, Status
+from thud.pairing.ask import ask_pair, ask_shape
+from thud.pairing.families import MESH
+from thud.pairing.groups import ContactList, equal_rows
+from thud.pairing.join import put_rows
+from thud.pairing.leaves import leaves, placed
+from thud.pairing.motions import by_rotation
+from thud.pairing.plans import pair_entries, takes
+from thud.results import CastStatus, Contacts, Distances, Impacts
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.world import covered_pairs, image_pairs
+from thud.world import image_pairs
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
 from thud.world.shape_set import ShapeSet
@@ -69,9 +75,7 @@ class Scene:
     def groups(self, pairs: Ints) -> Iterator[tuple[Shape, Shape, Ints, Floats, Floats]]:
         """Pairs of the same two shapes together: (a, b, rows of `pairs`, poses of a, poses of b)."""
         kinds = self.shape[pairs]
-        keys = kinds[:, 0] * (len(self.shapes.shapes) + 1) + kinds[:, 1]
-        order = np.argsort(keys, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1) if len(order) else []:
+        for rows in equal_rows(kinds):
             a, b = (self.shapes.shape(int(k)) for k in kinds[rows[0]])
             yield a, b, rows, self.poses[pairs[rows, 0]], self.poses[pairs[rows, 1]]
 
@@ -99,32 +103,32 @@ def covers_meet(scene: Scene, pairs: Ints, axes: PairAxes | None) -> Bools:
 
 
 def planes_part(scene: Scene, pairs: Ints) -> Bools:
-    """(M,) which pairs of two meshes Theorem 3.2 of [Vogiannou] tells apart by the roots of their trees: the mid phase "spm".
+    """(M,) which pairs of two meshes Theorem 3.2 of [Vogiannou] separates by the roots of their trees: the mid phase "spm".
 
     At the root the support planes hold the solids, not only their surfaces, so that none inside another is lost.
     """
     apart = np.zeros(len(pairs), np.bool_)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs):
-        if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
+        if a.family == MESH and b.family == MESH:
             level, _ = surviving_levels(
-                a, b, poses_a, poses_b, 1, bounding=a.bounding, mappings=(scene.root_planes(a), scene.root_planes(b)),
-                threads=scene.threads,
+                a, b, poses_a, poses_b, 1, bounding=a.bounding,  # type: ignore[arg-type,attr-defined]
+                mappings=(scene.root_planes(a), scene.root_planes(b)), threads=scene.threads,  # type: ignore[arg-type]
             )  # fmt: skip
             apart[rows] = level < 0
     return apart
 
 
 def seen(scene: Scene, pairs: Ints) -> Bools:
-    """(M,) which pairs go on after the mid phase "image": of two closed meshes those seen to overlap, and all others."""
+    """(M,) which pairs the mid phase "image" keeps: of two closed meshes those seen to overlap, and all others."""
     kinds, rows = np.unique(scene.shape[pairs], return_inverse=True)
     drawable = np.array([image_pairs.is_drawable(scene.shapes.shape(int(k))) for k in kinds], np.bool_)
     rows = rows.reshape(-1, 2)
-    go_on = ~(drawable[rows[:, 0]] & drawable[rows[:, 1]])
-    ask = np.flatnonzero(~go_on)
+    kept = ~(drawable[rows[:, 0]] & drawable[rows[:, 1]])
+    ask = np.flatnonzero(~kept)
     if len(ask):
         shapes = {int(k): scene.shapes.shape(int(scene.shape[k])) for k in np.unique(pairs[ask])}
-        go_on[ask] = image_pairs.seen_pairs(shapes, scene.poses, pairs[ask], scene.image or ImageOptions(), scene.threads)
-    return go_on
+        kept[ask] = image_pairs.seen_pairs(shapes, scene.poses, pairs[ask], scene.image or ImageOptions(), scene.threads)
+    return kept
 
 
 def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
@@ -156,86 +160,53 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
             caches.begin()
         for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
             # What was kept of a mesh that has changed its shape is of no use.
-            cache = None if caches is None or _is_deformed(a) or _is_deformed(b) else caches.cache(a, b, pairs[ask[rows]])
-            hit[ask[rows]] = covered_pairs.intersects(a, b, poses_a, poses_b, len(rows), scene.threads, cache)
+            given = {} if caches is None or not _keeps(a, b) else {"cache": caches.cache(a, b, pairs[ask[rows]])}
+            hit[ask[rows]] = ask_pair("intersects", a, b, poses_a, poses_b, len(rows), threads=scene.threads, **given)
         if caches is not None:
             caches.end()
     stats.hits = int(hit.sum())
     return hit
 
 
-def _is_deformed(shape: Shape) -> bool:
-    return isinstance(shape, TriangleMesh) and shape.is_refitted
+def _keeps(a: Shape, b: Shape) -> bool:
+    """Whether what was found in this frame is of use in the next one."""
+    return not (a.is_refitted or b.is_refitted) and any(takes(entry, "cache") for entry in pair_entries("intersects", a, b))
 
 
 def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Contacts:
     """Contacts of pairs that are known to meet, or are to be looked at anyway; `row` is that of `pairs`."""
     covered = scene.with_cover(pairs)
-    found: list[Contacts] = []
-    status = np.full(len(pairs), Status.SEPARATED, np.uint8)
+    found = ContactList(len(pairs))
     convex = np.flatnonzero(~covered)
-    options = {"margin": margin, "max_points": max_points, "threads": scene.threads}
+    options: dict[str, Any] = {"margin": margin, "max_points": max_points, "threads": scene.threads}
     if len(convex):
-        part = dispatch.contacts(*scene.table(pairs[convex]), **options)  # type: ignore[arg-type]
-        status[convex] = part.status
-        found.append(_renumbered(part, convex))
+        found.put(convex, dispatch.contacts(*scene.table(pairs[convex]), **options))
     ask = np.flatnonzero(covered)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-        part = covered_pairs.contacts(a, b, poses_a, poses_b, len(rows), **options)  # type: ignore[arg-type]
-        status[ask[rows]] = part.status
-        found.append(_renumbered(part, ask[rows]))
-    return _joined_contacts(found, status)
-
-
-def _renumbered(part: Contacts, rows: Ints) -> Contacts:
-    """Rows of a batch to rows of all pairs."""
-    return Contacts(rows[part.row], part.point, part.normal, part.depth, part.feature, part.patch, part.status)
-
-
-def _joined_contacts(found: list[Contacts], status: npt.NDArray[np.uint8]) -> Contacts:
-    """All contacts by row; within a row in the order they came."""
-    none = Contacts(
-        np.empty(0, np.int64),
-        np.empty((0, 3)),
-        np.empty((0, 3)),
-        np.empty(0),
-        np.empty(0, np.int64),
-        np.empty(0, np.int64),
-        status,
-    )
-    found = [none, *found]
-    order = np.argsort(np.concatenate([part.row for part in found]), kind="stable")
-    whole = {
-        field.name: np.concatenate([getattr(part, field.name) for part in found])[order]
-        for field in fields(Contacts)
-        if field.name != "status"
-    }
-    return Contacts(**whole, status=status)
+        found.put(ask[rows], ask_pair("contacts", a, b, poses_a, poses_b, len(rows), **options))
+    return found.joined()
 
 
 def distances(scene: Scene, pairs: Ints, reach: float, signed: bool) -> Distances:
     """Distances of all pairs; beyond `reach` inf."""
     out = dispatch.empty_distances(len(pairs))
     covered = scene.with_cover(pairs)
-
-    def put(rows: Ints, part: Distances) -> None:
-        for name in ("distance", "point_a", "point_b", "normal", "status"):
-            getattr(out, name)[rows] = getattr(part, name)
-
     convex = np.flatnonzero(~covered)
     if len(convex):
-        put(convex, dispatch.distance(*scene.table(pairs[convex]), signed=signed, max_distance=reach, threads=scene.threads))
+        part = dispatch.distance(*scene.table(pairs[convex]), signed=signed, max_distance=reach, threads=scene.threads)
+        put_rows(out, convex, part)
     ask = np.flatnonzero(covered)
     if len(ask):
         # The mid phase: covers that are farther apart hold shapes that are.
         near = dispatch.distance(*scene.table(pairs[ask]), max_distance=reach, threads=scene.threads)
-        put(ask, near)
+        put_rows(out, ask, near)
         scene.stats.mid_tested += len(ask)
         ask = ask[np.isfinite(near.distance)]
         scene.stats.mid_rejected += int(covered.sum()) - len(ask)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
-        part = covered_pairs.distance(a, b, poses_a, poses_b, len(rows), signed=signed, reach=reach, threads=scene.threads)
-        put(ask[rows], part)
+        query = "signed_distance" if signed else "distance"
+        part = ask_pair(query, a, b, poses_a, poses_b, len(rows), reach=reach, threads=scene.threads)
+        put_rows(out, ask[rows], part)
     scene.stats.narrow_tested += len(convex) + len(ask)
     return out
 
@@ -251,12 +222,12 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
         chosen = pairs[convex]
         packed, rows, poses_a, poses_b, _, number = scene.table(chosen)
         moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
-        _put_impacts(out, convex, convex_casts.cast(packed, rows, poses_a, poses_b, *moves, number, scene.threads))
+        put_rows(out, convex, cast_packed(packed, rows, poses_a, poses_b, *moves, number, scene.threads))
     ask = np.flatnonzero(covered & ~by_ray)
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
         chosen = pairs[ask[rows]]
         moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
-        _put_impacts(out, ask[rows], covered_pairs.cast(a, b, poses_a, poses_b, *moves, len(rows), scene.threads))
+        put_rows(out, ask[rows], _cast(scene, a, b, poses_a, poses_b, *moves, len(rows)))
     ask = np.flatnonzero(by_ray)
     if len(ask):
         # The bullet first, A if both are.
@@ -264,9 +235,21 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
         turned = np.where(swapped[:, None], pairs[ask, ::-1], pairs[ask])
         part = bullet_impacts(scene, turned, motion)
         part.normal[swapped] = 0.0 - part.normal[swapped]
-        _put_impacts(out, ask, part)
+        put_rows(out, ask, part)
     scene.stats.narrow_tested += count
     return out
+
+
+def _cast(
+    scene: Scene, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int
+) -> Impacts:
+    """As `thud.cast`, for motions (N, 6)."""
+
+    def part(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
+        moves = {"move_a": move_a, "move_b": move_b}
+        return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=scene.threads)
+
+    return by_rotation(part, rows_a, rows_b, move_a, move_b, count)
 
 
 def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
@@ -284,7 +267,7 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
     for index in np.unique(kind):
         shape = scene.shapes.shape(int(index))
         rows = np.flatnonzero(kind == index)
-        poses = Pose.from_rows(scene.poses[pairs[rows, 1]])
+        poses = scene.poses[pairs[rows, 1]]
         inside = _in_solid(shape, origin[rows], poses, scene.threads)
         started = rows[inside]
         out.time[started], out.status[started] = 0.0, CastStatus.OVERLAPPING_AT_START
@@ -293,7 +276,8 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
         rows, poses = rows[flies], poses[flies]
         if not len(rows):
             continue
-        hits = raycast(shape, origin[rows], along[rows], pose=poses, threads=scene.threads)
+        options = {"reach": np.inf, "any_hit": False, "threads": scene.threads}
+        hits = ask_shape("raycast", shape, origin[rows], along[rows], rows=poses, count=len(rows), **options)
         found = hits.distance <= length[rows]
         hit, distance, outward = rows[found], hits.distance[found], hits.normal[found]
         out.time[hit] = np.minimum(distance / length[hit], 1.0)
@@ -305,16 +289,10 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
     return out
 
 
-def _in_solid(shape: Shape, points: Floats, poses: Pose, threads: int | None) -> Bools:
+def _in_solid(shape: Shape, points: Floats, poses: Floats, threads: int | None) -> Bools:
     """(N,) whether points lie in a shape; an open mesh holds none."""
     inside = np.zeros(len(points), np.bool_)
-    for leaf, inner in mesh_dispatch.leaves(shape):
-        if not isinstance(leaf, TriangleMesh) or leaf.is_closed:
-            at = Pose.from_rows(mesh_dispatch.placed(poses.rows, inner))
-            inside |= contains(leaf, points, pose=at, threads=threads)
+    for leaf, inner in leaves(shape):
+        if leaf.is_solid:
+            inside |= ask_shape("contains", leaf, points, rows=placed(poses, inner), count=len(points), threads=threads)
     return inside
-
-
-def _put_impacts(out: Impacts, rows: Ints, part: Impacts) -> None:
-    for name in ("time", "point", "normal", "status"):
-        getattr(out, name)[rows] = getattr(part, name)

@@ -14,12 +14,9 @@ from thud.broadphase.boxes import LAYER
 from thud.bvh.morton_tree import build_morton_tree, entry_of_ray, rays_in_tree
 from thud.math.vec3 import load3
 from thud.narrowphase.raycast import ray_shape, write_hit
-from thud.pose import Pose
-from thud.queries import raycast
-from thud.results import RayHits, WorldRayHits
-from thud.shapes.shape import Shape
-from thud.terrain import surface_queries
-from thud.terrain.surface import DisplacedSurface
+from thud.pairing.ask import ask_shape
+from thud.pairing.groups import equal_rows
+from thud.results import WorldRayHits
 from thud.world.narrow import Scene
 
 Floats = npt.NDArray[np.float64]
@@ -95,21 +92,11 @@ def first_hits(
     return out
 
 
-def _shape_hits(
-    shape: Shape, poses: Floats, origins: Floats, directions: Floats, reach: float, any_hit: bool, threads: int | None
-) -> RayHits:
-    """As `thud.raycast`, for (N, 12) poses and directions of unit length."""
-    if isinstance(shape, DisplacedSurface):
-        return surface_queries.raycast(shape, origins, directions, poses, len(poses), reach, any_hit, threads)
-    pose = Pose.from_rows(poses)
-    return raycast(shape, origins, directions, pose=pose, max_distance=reach, any_hit=any_hit, threads=threads)
-
-
 def _covered_hits(
     scene: Scene, tree: BodyTree, chosen: npt.NDArray[np.bool_], origins: Floats, directions: Floats, reach: float,
     any_hit: bool, out: WorldRayHits,
 ) -> None:  # fmt: skip
-    """Go on with the bodies that are surfaces or meshes or have some, as far as nothing nearer was hit."""
+    """Then the bodies that are surfaces or meshes or have some, as far as nothing nearer was hit."""
     places, items, _ = rays_in_tree(tree.arrays, origins, directions, np.minimum(out.distance, reach), scene.threads)
     ray = np.repeat(np.arange(len(origins)), np.diff(places))
     wanted = chosen[items]
@@ -117,11 +104,11 @@ def _covered_hits(
         wanted &= out.handle[ray] < 0
     ray, body = ray[wanted], items[wanted]
     kinds = scene.shape[body]
-    order = np.argsort(kinds, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1) if len(order) else []:
+    for rows in equal_rows(kinds):
         shape = scene.shapes.shape(int(kinds[rows[0]]))
         at, who = ray[rows], body[rows]
-        hits = _shape_hits(shape, scene.poses[who], origins[at], directions[at], reach, any_hit, scene.threads)
+        options = {"reach": reach, "any_hit": any_hit, "threads": scene.threads}
+        hits = ask_shape("raycast", shape, origins[at], directions[at], rows=scene.poses[who], count=len(who), **options)
         # The nearest of each ray; of equal ones the lowest row.
         found = np.flatnonzero(np.isfinite(hits.distance))
         found = found[np.lexsort([who[found], hits.distance[found], at[found]])]

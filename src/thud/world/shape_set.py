@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.bounds.support_planes import SupportPlanes, support_planes
-from thud.errors import InvalidInputError, UnsupportedQueryError
+from thud.errors import InvalidInputError
+from thud.pairing.families import PACKED, as_shape
+from thud.pairing.plans import resolve, shape_plan
 from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere
 from thud.shapes.packed import Packed, joined, pack_now
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.terrain.surface import DisplacedSurface
-from thud.world.covered_pairs import cover_of, has_surface_inside, is_covered
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,9 +45,9 @@ class ShapeSet:
         self._garbage = 0
         self._planes: dict[int, tuple[TriangleMesh, SupportPlanes]] = {}
         self.is_covered = np.empty(0, np.bool_)
-        """(S,) whether the shape has a mesh in it or is a displaced surface."""
-        self.is_surface = np.empty(0, np.bool_)
-        """(S,) whether the shape is a displaced surface."""
+        """(S,) whether kernels have a cover of the shape, not the shape itself: of meshes and displaced surfaces."""
+        self.is_ground = np.empty(0, np.bool_)
+        """(S,) whether the shape is, or holds, a displaced surface."""
 
     def add(self, shape: Shape, users: int = 1) -> int:
         """Index of the shape; equal simple shapes share one."""
@@ -85,13 +85,13 @@ class ShapeSet:
         if count > len(self.is_covered):
             room = max(16, count)
             self.is_covered = np.concatenate([self.is_covered, np.zeros(room, np.bool_)])
-            self.is_surface = np.concatenate([self.is_surface, np.zeros(room, np.bool_)])
+            self.is_ground = np.concatenate([self.is_ground, np.zeros(room, np.bool_)])
             self._rows = np.concatenate([self._rows, np.full(room, -1)])
 
     def _put(self, index: int, shape: Shape, key: Hashable, users: int) -> None:
         self.shapes[index], self.users[index], self._keys[index] = shape, users, key
         self._number[key] = index
-        self.is_covered[index], self.is_surface[index] = is_covered(shape), isinstance(shape, DisplacedSurface)
+        self.is_covered[index], self.is_ground[index] = shape.family not in PACKED, shape.is_ground
         self._pending[index] = None
 
     def restore(self, shapes: Sequence[Shape | None], users: Sequence[int], free: Sequence[int]) -> None:
@@ -116,7 +116,7 @@ class ShapeSet:
         if self.users[index] == 0:
             self._planes.pop(id(self.shapes[index]), None)
             del self._number[self._keys[index]]
-            self.is_covered[index] = self.is_surface[index] = False
+            self.is_covered[index] = self.is_ground[index] = False
             self.shapes[index] = self._keys[index] = None
             self._free.append(index)
             if index in self._pending:
@@ -138,6 +138,12 @@ class ShapeSet:
             self._planes[id(mesh)] = kept
         return kept[1]
 
+    def _cover(self, shape: Shape) -> Shape:
+        """A convex shape that holds the shape."""
+        entry = shape_plan("cover", shape.family).entry
+        assert entry is not None
+        return resolve(entry.function)(shape, self._covers)
+
     def packed(self) -> tuple[Packed | None, Ints]:
         """(arrays of all shapes, row in them of each index); None where there is no shape."""
         if self._garbage > 64 and 2 * self._garbage > len(self.shapes) - len(self._free):
@@ -145,7 +151,7 @@ class ShapeSet:
             self._packed, self._garbage = None, 0
             self._pending = {k: None for k, shape in enumerate(self.shapes) if shape is not None}
         if self._pending:
-            covers = [cover_of(self.shape(k), self._covers) if self.is_covered[k] else self.shape(k) for k in self._pending]
+            covers = [self._cover(self.shape(k)) if self.is_covered[k] else self.shape(k) for k in self._pending]
             fresh = pack_now(tuple(covers))
             first = 0 if self._packed is None else len(self._packed.shape_ints)
             self._packed = fresh if self._packed is None else joined(self._packed, fresh)
@@ -159,8 +165,4 @@ def shape_key(shape: Shape) -> Hashable:
     if type(shape) in _SIMPLE:
         values = (getattr(shape, name) for name in shape.__dataclass_fields__)  # type: ignore[attr-defined]
         return type(shape), *(tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in values)
-    if not isinstance(shape, Shape):
-        raise InvalidInputError(f"shape: expected a thud shape, got a {type(shape).__name__}")
-    if has_surface_inside(shape):
-        raise UnsupportedQueryError("shape: a Compound with a DisplacedSurface; add the surface as a body of its own")
-    return id(shape)
+    return id(as_shape(shape, "shape"))

@@ -6,7 +6,7 @@ compound comes after its parts and names them by their nodes, so that there can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,32 +118,55 @@ class _Nodes:
             raise InvalidInputError(f"a shape of the kind {type(shape).__name__} cannot be saved")
         if depth > SAVED_DEPTH:
             raise InvalidInputError(f"compounds: nested more than {SAVED_DEPTH} deep; expected fewer levels")
-        reals, ints = np.empty(0), np.empty(0, np.int64)
-        if isinstance(shape, Compound):
-            ints = np.array([self.place(part, depth + 1) for part in shape.shapes], np.int64)
-            self.limits.compound(ints.tolist())
-            reals = shape.poses.rows.ravel()
-            check_rigid(shape.poses.rows, "poses of a compound")
-        elif isinstance(shape, TriangleMesh):
-            reals, ints = np.ravel(shape.vertices), np.ravel(shape.faces)
-            options = {name: getattr(shape, name) for name in _MESH_OPTIONS}
-            self.meshes.append(options | {"triangles": len(ints) // 3, "refitted": shape.is_refitted})
-            if shape.is_refitted:
-                # Its tree comes from other vertices; without it, ties between triangles could be decided otherwise.
-                ints = np.concatenate([ints, shape.tree.skip, shape.tree.first, shape.tree.order])
-        elif isinstance(shape, ConvexHull):
-            reals = np.ravel(shape.points)
-        elif isinstance(shape, DisplacedSurface):
-            reals, ints = surface_numbers(shape)
-        else:
-            reals = np.concatenate([np.ravel(getattr(shape, name)) for name, _ in _NUMBERS[type(shape)]])
-        if not isinstance(shape, Compound):
-            self.limits.single()
+        reals, ints = _WRITERS.get(type(shape), _numbers)(self, shape, depth)
         self.kinds.append(KINDS.index(type(shape)))
         self.reals.append(reals)
         self.ints.append(ints)
         self._known[id(shape)] = len(self.kinds) - 1
         return self._known[id(shape)]
+
+
+def _compound_numbers(nodes: _Nodes, shape: Compound, depth: int) -> tuple[Floats, Ints]:
+    ints = np.array([nodes.place(part, depth + 1) for part in shape.shapes], np.int64)
+    nodes.limits.compound(ints.tolist())
+    check_rigid(shape.poses.rows, "poses of a compound")
+    return shape.poses.rows.ravel(), ints
+
+
+def _mesh_numbers(nodes: _Nodes, shape: TriangleMesh, _depth: int) -> tuple[Floats, Ints]:
+    nodes.limits.single()
+    reals, ints = np.ravel(shape.vertices), np.ravel(shape.faces)
+    options = {name: getattr(shape, name) for name in _MESH_OPTIONS}
+    nodes.meshes.append(options | {"triangles": len(ints) // 3, "refitted": shape.is_refitted})
+    if shape.is_refitted:
+        # Its tree comes from other vertices; without it, ties between triangles could be decided otherwise.
+        ints = np.concatenate([ints, shape.tree.skip, shape.tree.first, shape.tree.order])
+    return reals, ints
+
+
+def _hull_numbers(nodes: _Nodes, shape: ConvexHull, _depth: int) -> tuple[Floats, Ints]:
+    nodes.limits.single()
+    return np.ravel(shape.points), np.empty(0, np.int64)
+
+
+def _surface_numbers(nodes: _Nodes, shape: DisplacedSurface, _depth: int) -> tuple[Floats, Ints]:
+    nodes.limits.single()
+    return surface_numbers(shape)
+
+
+def _numbers(nodes: _Nodes, shape: Shape, _depth: int) -> tuple[Floats, Ints]:
+    nodes.limits.single()
+    reals = np.concatenate([np.ravel(getattr(shape, name)) for name, _ in _NUMBERS[type(shape)]])
+    return reals, np.empty(0, np.int64)
+
+
+#: How each kind is put down; a few numbers for all others.
+_WRITERS: dict[type[Shape], Callable[[_Nodes, Any, int], tuple[Floats, Ints]]] = {
+    Compound: _compound_numbers,
+    TriangleMesh: _mesh_numbers,
+    ConvexHull: _hull_numbers,
+    DisplacedSurface: _surface_numbers,
+}
 
 
 def flatten(shapes: Sequence[Shape | None]) -> dict[str, Any]:
@@ -219,8 +242,8 @@ def _convex(kind: type[Shape], reals: Floats) -> Shape:
     for name, count in layout:
         values[name] = reals[at : at + count] if count > 1 else float(reals[at])
         at += count
-    shape = kind(**values)
-    if isinstance(shape, HalfSpace):
+    shape: Any = kind(**values)
+    if kind is HalfSpace:
         # Scaled to unit length once more, it could change by a last bit.
         if not np.abs(shape.normal - values["normal"]).max() <= ROTATION_TOLERANCE:
             raise InvalidInputError("normal: expected unit length")

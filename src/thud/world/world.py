@@ -13,15 +13,13 @@ from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes
 from thud.broadphase.choose import broad_phase
 from thud.bvh.morton_tree import boxes_in_tree
 from thud.constants import MANIFOLD_POINTS
-from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.gates import as_directions, as_points, as_poses, as_positive, broadcast_rows, finite_array
+from thud.errors import InvalidInputError
+from thud.gates import as_directions, as_points, as_poses, as_positive, as_reach, broadcast_rows, finite_array, unit
 from thud.imagespace.options import ImageOptions
-from thud.narrowphase import dispatch
+from thud.pairing.families import as_shape
 from thud.pose import PoseLike, quaternion_from_rotation
-from thud.queries import unit
 from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
 from thud.shapes.shape import Shape
-from thud.terrain.surface import DisplacedSurface
 from thud.world import narrow
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes, swept_boxes
@@ -58,8 +56,8 @@ class World:
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
-    `StaleHandleError`. Static bodies never meet static bodies. A `DisplacedSurface` is always static, and meets convex shapes
-    and compounds of them.
+    `StaleHandleError`. Static bodies never meet static bodies. A `DisplacedSurface`, or a compound that holds one, is always
+    static.
     """
 
     def __init__(
@@ -133,7 +131,7 @@ class World:
             mass = as_positive(mass, "mass")
         linear = _as_velocity(velocity, "velocity")
         angular = _as_velocity(angular_velocity, "angular_velocity")
-        if isinstance(shape, DisplacedSurface):
+        if as_shape(shape, "shape").is_ground:
             static = True if static is None else static
             refuse_moving_surface(static, mass is not None, bool(linear.any() or angular.any()), bullet)
         index = self._shapes.add(shape)
@@ -177,15 +175,17 @@ class World:
         masses = np.full(count, np.nan) if mass is None else _each(finite_array(mass, "mass"), count, "mass")
         if (masses <= 0.0).any():
             raise InvalidInputError(f"mass: row {int(np.argmax(masses <= 0.0))} is not positive")
-        is_surface = np.broadcast_to([isinstance(shape, DisplacedSurface) for shape in given], (count,))
-        still = is_surface if static is None else _each(static, count, "static")
+        is_ground = np.broadcast_to(
+            [as_shape(shape, f"shapes: row {row}").is_ground for row, shape in enumerate(given)], (count,)
+        )
+        still = is_ground if static is None else _each(static, count, "static")
         rules = as_rules(count, still, _each(layer, count, "layer"), _each(mask, count, "mask"))
         linear, angular = (
             np.zeros((count, 3)) if value is None else _each(as_points(value, name), count, name)
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
         bullets = _each(bullet, count, "bullet")
-        for row in np.flatnonzero(is_surface).tolist():
+        for row in np.flatnonzero(is_ground).tolist():
             moves = linear[row].any() or angular[row].any()
             refuse_moving_surface(bool(still[row]), not np.isnan(masses[row]), moves, bool(bullets[row]), f"row {row}")
         bodies = self._bodies
@@ -234,7 +234,7 @@ class World:
         """Give a body another shape, such as `mesh.deformed(vertices)`."""
         row = int(self._bodies.rows(handle, "handle")[0])
         bodies = self._bodies
-        if isinstance(shape, DisplacedSurface):
+        if as_shape(shape, "shape").is_ground:
             moves = bodies.velocity[row].any() or bodies.angular_velocity[row].any()
             refuse_moving_surface(
                 bool(bodies.rules[row, STATIC]), not np.isnan(bodies.mass[row]), moves, bool(bodies.bullet[row]), "handle"
@@ -266,7 +266,7 @@ class World:
         angular = None
         if angular_velocity is not None:
             angular = _each(as_points(angular_velocity, "angular_velocity"), len(rows), "angular_velocity")
-        surface = self._shapes.is_surface[self._bodies.shape[rows]]
+        surface = self._shapes.is_ground[self._bodies.shape[rows]]
         if linear[surface].any() or (angular is not None and angular[surface].any()):
             raise InvalidInputError(
                 f"velocity: row {int(np.argmax(surface))} is a DisplacedSurface, which is static: expected 0"
@@ -360,22 +360,6 @@ class World:
         self.stats.broad_pairs = len(found)
         return found
 
-    def _askable(self, pairs: Ints) -> Ints:
-        """The pairs, none of them a surface and a mesh: a named error if there is one."""
-        surface = self._shapes.is_surface
-        if not surface.any():
-            return pairs
-        kind = self._bodies.shape[pairs]
-        both = surface[kind].any(axis=1) & self._shapes.is_covered[kind].all(axis=1)
-        if both.any():
-            rows = pairs[int(np.argmax(both))]
-            a, b = (f"{handle} ({self.name(handle) or 'no name'})" for handle in self.handle_of(rows).tolist())
-            raise UnsupportedQueryError(
-                f"bodies {a} and {b}: a DisplacedSurface and a mesh whose boxes overlap; give `thud.decompose(mesh)` instead "
-                "of the mesh, make it static, or keep the two apart by layer and mask"
-            )
-        return pairs
-
     # Queries
 
     def pairs(self) -> Ints:
@@ -386,7 +370,7 @@ class World:
     def intersecting(self) -> Ints:
         """(M, 2) handles of the pairs of bodies that meet, sorted by their rows. Touching counts; so does what is undecided."""
         self._begin("intersecting")
-        found = self._askable(self._broad_pairs())
+        found = self._broad_pairs()
         if len(found):
             found = found[narrow.meeting(self._scene(), found, self._axes, self._mesh_caches, self.midphase)]
         return self.handle_of(found)
@@ -401,7 +385,7 @@ class World:
         """
         margin = as_positive(margin, "margin", zero=True)
         self._begin("contacts")
-        pairs = self._askable(self._broad_pairs() if margin == 0.0 else self._pairs_within(margin))
+        pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
         if len(pairs) and margin == 0.0:
             pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self._mesh_caches, self.midphase)]
         if not len(pairs):
@@ -441,7 +425,7 @@ class World:
                 f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"
             )
         self._begin("distances")
-        pairs = self._askable(self._pairs_within(reach))
+        pairs = self._pairs_within(reach)
         if not len(pairs):
             whole, real = np.empty(0, np.int64), np.empty((0, 3))
             return WorldDistances(whole, whole, np.empty(0), real, real, real, np.empty(0, np.uint8))
@@ -483,7 +467,7 @@ class World:
         """
         start, along = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
         count = broadcast_rows("origins, directions", start, along)
-        reach = dispatch.as_reach(max_distance)
+        reach = as_reach(max_distance)
         self._begin("raycast")
         if not len(self):
             none = np.full(count, -1)
@@ -537,7 +521,7 @@ class World:
             )  # fmt: skip
         boxes = Boxes(bounds, self._current_rules())
         with self.stats.phase("broad"):
-            pairs = self._askable(self._filtered(self._swept_phase.pairs(boxes, threads=self.threads)))
+            pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
         self.stats.broad_pairs = len(pairs)
         if not len(pairs):
             return _no_impacts()

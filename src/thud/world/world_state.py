@@ -14,7 +14,6 @@ from thud.constants import SAVED_BODIES
 from thud.errors import InvalidInputError
 from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
-from thud.terrain.surface import DisplacedSurface
 from thud.world.shape_state import check_rigid, flatten, unflatten
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ def _checked_names(names: Any, alive: npt.NDArray[np.bool_]) -> dict[int, str]:
 
 def _check_surfaces(state: Mapping[str, Any], shapes: list[Shape | None]) -> None:
     """Displaced surfaces are static, without mass and velocity."""
-    surfaces = [index for index, shape in enumerate(shapes) if isinstance(shape, DisplacedSurface)]
+    surfaces = [index for index, shape in enumerate(shapes) if shape is not None and shape.is_ground]
     rows = state["alive"] & np.isin(state["shape"], surfaces)
     moves = state["velocity"][rows].any() or state["angular_velocity"][rows].any() or state["bullet"][rows].any()
     if moves or not np.isnan(state["mass"][rows]).all() or not (state["rules"][rows, STATIC] == 1).all():

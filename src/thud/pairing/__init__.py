@@ -1,0 +1,1 @@
+"""Who answers which query for which shapes: families, the table, and what all pairs share."""

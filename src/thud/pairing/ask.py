@@ -1,0 +1,127 @@
+"""A query of two shapes, or of one, put to whoever answers it: by the table, swapped, or leaf by leaf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import MESH_COORDINATE
+from thud.errors import InvalidInputError
+from thud.pairing.families import PACKED
+from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
+from thud.pairing.leaves import leaves, placed, some_rows
+from thud.pairing.plans import APART, EXACT, SWAPPED, pair_plan, refuse, resolve, shape_plan, takes
+from thud.pairing.swap import SWAPPED as TURNED_BACK
+from thud.shapes.shape import IDENTITY, Shape
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_reach(rows: Floats, name: str, width: int = 3) -> None:
+    """Named error for places, the last columns, beyond what meshes and surfaces are compared at."""
+    far = np.abs(rows[:, -width:]).max(axis=1) > MESH_COORDINATE
+    if far.any():
+        raise InvalidInputError(
+            f"{name}: row {int(np.argmax(far))} is beyond {MESH_COORDINATE:g}, the limit of meshes and surfaces"
+        )
+
+
+def ask_pair(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, **given: Any) -> Any:
+    """`query` of two shapes at (N, 12) pose rows, one or `count` each; arguments have passed the gates."""
+    if a.family not in PACKED or b.family not in PACKED:
+        check_reach(rows_a, "pose_a")
+        check_reach(rows_b, "pose_b")
+    cache = given.get("cache")
+    if cache is not None:
+        cache.start(a, b)
+    if query == "turning_cast":
+        given = {"inner_a": IDENTITY, "inner_b": IDENTITY, **given}
+    return _answer(query, a, b, rows_a, rows_b, count, given, 0, 0, None)
+
+
+def _answer(
+    query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, given: dict[str, Any], i: int, j: int, rows: Any
+) -> Any:
+    """The same for leaves i and j; `rows` are those of the whole batch that are asked, None for all."""
+    plan = pair_plan(query, a.family, b.family)
+    if plan.way == APART:
+        return _apart(query, a, b, rows_a, rows_b, count, given)
+    if plan.entry is None:
+        raise refuse(query, plan)
+    if given.get("cache") is not None:
+        given = dict(given)
+        cache = given.pop("cache")
+        if takes(plan.entry, "cache"):
+            chosen, total = (np.arange(count), count) if rows is None else rows
+            given["cache"] = cache.leaf(i, j, chosen, total)
+    function = resolve(plan.entry.function)
+    if plan.way == EXACT:
+        return function(a, b, rows_a, rows_b, count, **given)
+    assert plan.way == SWAPPED
+    return TURNED_BACK[query](function(b, a, rows_b, rows_a, count, **_exchanged(given)))
+
+
+def _exchanged(given: dict[str, Any]) -> dict[str, Any]:
+    """What is A's becomes B's; axes point the other way."""
+    other = {"a": "b", "b": "a"}
+    turned = {f"{name[:-1]}{other[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value for name, value in given.items()}
+    if turned.get("axes") is not None:
+        turned["axes"] = -turned["axes"]
+    return turned
+
+
+def _apart(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, given: dict[str, Any]) -> Any:
+    """Every pair of leaves, joined."""
+    leaves_a, leaves_b = leaves(a), leaves(b)
+    turning = query == "turning_cast"
+
+    def ask(i: int, j: int, rows: Any) -> Any:
+        (shape_a, inner_a), (shape_b, inner_b) = leaves_a[i], leaves_b[j]
+        part_a, part_b = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+        if turning:
+            # A leaf turns about the origin of its shape: poses and motions stay those of the shape.
+            inner = {**given, "inner_a": inner_a, "inner_b": inner_b}
+            return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), inner, i, j, (rows, count))
+        part_a, part_b = placed(part_a, inner_a), placed(part_b, inner_b)
+        return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), given, i, j, (rows, count))
+
+    return PAIR_JOINS[query](ask, [(i, j) for i in range(len(leaves_a)) for j in range(len(leaves_b))], count)
+
+
+def ask_shape(query: str, shape: Shape, *arrays: Any, rows: Floats, count: int, **given: Any) -> Any:
+    """`query` of one shape at (N, 12) pose rows; the other arrays have one row or `count` each."""
+    plan = shape_plan(query, shape.family)
+    if plan.way == APART:
+        found = [
+            ask_shape(query, leaf, *arrays, rows=placed(rows, inner), count=count, **_leaf_options(query, leaf, given))
+            for leaf, inner in leaves(shape)
+        ]
+        return LEAF_JOINS[query](found, given)
+    if plan.entry is None:
+        raise refuse(query, plan)
+    return resolve(plan.entry.function)(shape, *arrays, rows, count, **given)
+
+
+def _leaf_options(query: str, leaf: Shape, given: dict[str, Any]) -> dict[str, Any]:
+    """A method goes to the leaves that know it. Of solids the depth inside counts: the deepest decides."""
+    if "method" in given:
+        plan = shape_plan(query, leaf.family)
+        if plan.entry is None or not takes(plan.entry, "method", given["method"]):
+            return {name: value for name, value in given.items() if name != "method"}
+    if "signed" in given:
+        return {**given, "signed": given["signed"] or leaf.is_solid}
+    return given
+
+
+def shape_triangles(shape: Shape, segments: int) -> Any:
+    """Vertices and faces of a shape in its own frame."""
+    plan = shape_plan("triangles", shape.family)
+    if plan.entry is not None:
+        return resolve(plan.entry.function)(shape, segments)
+    found = []
+    for leaf, inner in leaves(shape):
+        vertices, faces = shape_triangles(leaf, segments)
+        found.append((vertices @ inner[:9].reshape(3, 3).T + inner[9:], faces))
+    return LEAF_JOINS["triangles"](found, {})

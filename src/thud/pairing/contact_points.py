@@ -1,0 +1,25 @@
+"""Few points of many: those that say most of a contact patch."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import SPREAD_LEAST
+
+Floats = npt.NDArray[np.float64]
+
+
+def spread_points(points: Floats, depths: Floats, normal: Floats, limit: int) -> npt.NDArray[np.int64]:
+    """At most `limit` of the points: the deepest, then whichever is farthest, across the normal, from those taken."""
+    flat = points - np.outer(points @ normal, normal)
+    chosen = [int(np.argmax(depths))]
+    distance = np.linalg.norm(flat - flat[chosen[0]], axis=1)
+    size = float(distance.max(initial=0.0))
+    while len(chosen) < limit:
+        k = int(np.argmax(distance))
+        if not distance[k] > SPREAD_LEAST * size or distance[k] == 0.0:
+            break
+        chosen.append(k)
+        distance = np.minimum(distance, np.linalg.norm(flat - flat[k], axis=1))
+    return np.array(chosen, dtype=np.int64)

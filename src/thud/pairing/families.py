@@ -1,0 +1,41 @@
+"""Families: what the code of pairs distinguishes of shapes. A shape says its own (`Shape.family`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thud.errors import InvalidInputError
+from thud.shapes.shape import Shape
+
+CONVEX, PARTS, MESH, SURFACE, MIXED = "convex", "parts", "mesh", "surface", "mixed"
+
+#: In words. A compound of convex shapes alone is a family of its own: kernels know it as a run of parts with a tree.
+NAMES = {
+    CONVEX: "convex shape",
+    PARTS: "Compound of convex shapes",
+    MESH: "TriangleMesh",
+    SURFACE: "DisplacedSurface",
+    MIXED: "Compound with a mesh or surface inside",
+}
+
+FAMILIES = tuple(NAMES)
+
+#: Those that packed arrays describe: rows of any of them are one batch of the convex kernels.
+PACKED = frozenset({CONVEX, PARTS})
+
+#: Those that can be taken apart into leaves.
+COMPOUND = frozenset({PARTS, MIXED})
+
+
+def as_shape(value: Any, name: str) -> Shape:
+    """The gate of every shape argument."""
+    if not isinstance(value, Shape):
+        raise InvalidInputError(f"{name}: expected a thud shape, got a {type(value).__name__}")
+    return value
+
+
+def as_family(value: Any, name: str, family: str) -> Any:
+    """A shape of one family."""
+    if not isinstance(value, Shape) or value.family != family:
+        raise InvalidInputError(f"{name}: expected a {NAMES[family]}, got a {type(value).__name__}")
+    return value

@@ -1,0 +1,191 @@
+"""The pair table: which function answers which query for which families of shapes.
+
+The order in which an answer is looked for:
+
+1. the exact pair, (family of A, family of B);
+2. the swapped pair, asked the other way round and turned back (`swap.py`);
+3. a compound is taken apart into leaves, and their answers are joined (`leaves.py`, `join.py`);
+4. unsupported, for the reason that `REASONS` gives.
+
+Entries are text, "module:function", so that naming one imports nothing. A new family is one folder with its functions, and one
+row set here. `docs/what_meets_what.md` is made from this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from thud.pairing.families import CONVEX, MESH, MIXED, PARTS, SURFACE
+
+
+class Entry(NamedTuple):
+    """A function, and the options of the query that it can use: values it knows, or None where it takes any."""
+
+    function: str
+    options: Mapping[str, tuple[str, ...] | None] = {}
+
+
+# Pairs -------------------------------------------------------------------------------------------------------------------
+#
+# intersects(a, b, rows_a, rows_b, count, *, threads)          (N,) bool; touching counts, and so does what stays undecided
+# distance(a, b, rows_a, rows_b, count, *, reach, threads)     Distances, unsigned
+# signed_distance(...)                                         the same, negative in an overlap
+# contacts(a, b, rows_a, rows_b, count, *, margin, max_points, threads)
+# cast(a, b, rows_a, rows_b, count, *, move_a, move_b, threads)            motions (N, 3)
+# turning_cast(a, b, rows_a, rows_b, count, *, move_a, move_b, inner_a, inner_b, threads)
+#                                             motions (N, 6) of the shapes whose frames A and B stand in at (12,) inner poses
+# triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
+#
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache.
+
+PAIR_QUERIES = ("intersects", "distance", "signed_distance", "contacts", "cast", "turning_cast", "triangle_pairs")
+
+_AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
+_CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
+
+_PACKED = {
+    "intersects": Entry("thud.narrowphase.convex_queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
+    "distance": Entry("thud.narrowphase.convex_queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "signed_distance": Entry("thud.narrowphase.convex_queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "contacts": Entry("thud.narrowphase.convex_queries:contacts"),
+    "cast": Entry("thud.continuous.convex_dispatch:cast"),
+    "turning_cast": Entry("thud.continuous.convex_dispatch:turning_cast"),
+}
+
+_DEPTH = Entry("thud.continuous.mesh_depth:signed_distance")
+
+PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
+    (CONVEX, CONVEX): _PACKED,
+    (CONVEX, PARTS): _PACKED,
+    (PARTS, CONVEX): _PACKED,
+    (PARTS, PARTS): _PACKED,
+    (MESH, MESH): {
+        "intersects": Entry("thud.narrowphase.mesh_dispatch:intersects", _CACHE),
+        "distance": Entry("thud.narrowphase.mesh_dispatch:distance", _CACHE),
+        "signed_distance": _DEPTH,
+        "contacts": Entry("thud.continuous.mesh_contacts:mesh_mesh_contacts"),
+        "cast": Entry("thud.continuous.mesh_dispatch:cast"),
+        "turning_cast": Entry("thud.continuous.mesh_dispatch:turning_cast"),
+        "triangle_pairs": Entry("thud.narrowphase.mesh_dispatch:triangle_pairs", _CACHE),
+    },
+    (CONVEX, MESH): {
+        "intersects": Entry("thud.narrowphase.mesh_dispatch:convex_intersects"),
+        "distance": Entry("thud.narrowphase.mesh_dispatch:convex_distance", _CACHE),
+        "signed_distance": _DEPTH,
+        "contacts": Entry("thud.continuous.mesh_contacts:convex_mesh_contacts"),
+        "cast": Entry("thud.continuous.mesh_dispatch:convex_cast"),
+        "turning_cast": Entry("thud.continuous.mesh_dispatch:convex_turning_cast"),
+    },
+    # One translation must clear all leaves of a compound: depths are not joined.
+    (MESH, CONVEX): {
+        "signed_distance": _DEPTH,
+        "contacts": Entry("thud.continuous.mesh_contacts:mesh_convex_contacts"),
+    },
+    (MESH, PARTS): {"signed_distance": _DEPTH},
+    (PARTS, MESH): {"signed_distance": _DEPTH},
+    (MIXED, CONVEX): {"signed_distance": _DEPTH},
+    (CONVEX, MIXED): {"signed_distance": _DEPTH},
+    (MIXED, PARTS): {"signed_distance": _DEPTH},
+    (PARTS, MIXED): {"signed_distance": _DEPTH},
+    (MIXED, MESH): {"signed_distance": _DEPTH},
+    (MESH, MIXED): {"signed_distance": _DEPTH},
+    (MIXED, MIXED): {"signed_distance": _DEPTH},
+    (SURFACE, CONVEX): {
+        "intersects": Entry("thud.terrain.surface_queries:intersects", _CACHE),
+        "distance": Entry("thud.terrain.surface_queries:distance"),
+        "signed_distance": Entry("thud.terrain.surface_queries:signed_distance"),
+        "contacts": Entry("thud.terrain.surface_queries:contacts"),
+        "cast": Entry("thud.terrain.surface_queries:cast"),
+        "turning_cast": Entry("thud.terrain.surface_queries:turning_cast"),
+    },
+    (SURFACE, MESH): {
+        "intersects": Entry("thud.terrain.surface_mesh:intersects", _CACHE),
+        "distance": Entry("thud.terrain.surface_mesh:distance"),
+        "signed_distance": Entry("thud.terrain.surface_mesh:signed_distance"),
+        "contacts": Entry("thud.terrain.surface_mesh:contacts"),
+        "cast": Entry("thud.terrain.surface_mesh:cast"),
+        "turning_cast": Entry("thud.terrain.surface_mesh:turning_cast"),
+    },
+}
+PAIRS[SURFACE, PARTS] = PAIRS[SURFACE, CONVEX]
+
+#: Why there is no answer: of a pair of families, in either order, or of a query.
+REASONS: dict[tuple[str, str] | str, str] = {
+    (SURFACE, SURFACE): "two DisplacedSurfaces are not compared; give one of them as its to_mesh()",
+    "triangle_pairs": "only a TriangleMesh has triangles to pair; a DisplacedSurface has to_mesh()",
+}
+
+
+# Single shapes -----------------------------------------------------------------------------------------------------------
+#
+# raycast(shape, origins, directions, rows, count, *, reach, any_hit, threads)      directions of any length but 0
+# raycast_all(shape, origins, directions, rows, count, *, reach, threads)
+# contains(shape, points, rows, count, *, threads), option method
+# closest_point(shape, points, rows, count, *, signed, threads)
+# bounds(shape, pose)                         axis-aligned boxes
+# mass(shape, mass)                           (3, 3) moment of inertia; volume and centroid go with it
+# triangles(shape, segments)                  vertices and faces, for drawing
+# save([shape])                               arrays that a file holds
+# cover(shape, meshes)                        a convex shape that holds the shape; for meshes by `shapes/cover.MESH_COVERS`
+# collider(shape)                             a collider of particles
+
+SHAPE_QUERIES = (
+    "raycast", "raycast_all", "contains", "closest_point", "bounds", "mass", "triangles", "save", "cover", "collider",
+)  # fmt: skip
+
+_OWN = {
+    "bounds": Entry("thud.shapes.shape:Shape.bounds"),
+    "mass": Entry("thud.shapes.shape:Shape.inertia"),
+    "save": Entry("thud.world.shape_state:flatten"),
+}
+
+_PACKED_SHAPE = {
+    **_OWN,
+    "raycast": Entry("thud.narrowphase.convex_queries:raycast"),
+    "raycast_all": Entry("thud.narrowphase.convex_queries:raycast_all"),
+    "contains": Entry("thud.narrowphase.convex_queries:contains", {"method": ("parts",)}),
+    "closest_point": Entry("thud.narrowphase.convex_queries:closest_point"),
+    "triangles": Entry("thud.shapes.triangles:convex_triangles"),
+    "cover": Entry("thud.shapes.cover:itself"),
+    "collider": Entry("thud.particles.solid:Solid"),
+}
+
+SHAPES: dict[str, dict[str, Entry]] = {
+    CONVEX: _PACKED_SHAPE,
+    PARTS: {
+        **{query: entry for query, entry in _PACKED_SHAPE.items() if query != "triangles"},
+        "cover": Entry("thud.shapes.cover:parts_cover"),
+    },
+    MESH: {
+        **_OWN,
+        "triangles": Entry("thud.shapes.triangles:mesh_triangles"),
+        "raycast": Entry("thud.narrowphase.mesh_raycast:raycast"),
+        "raycast_all": Entry("thud.narrowphase.mesh_raycast:raycast_all"),
+        "contains": Entry("thud.narrowphase.mesh_contains:contains", {"method": ("ray", "winding", "grid", "parts")}),
+        "closest_point": Entry("thud.narrowphase.mesh_closest:closest_point"),
+        "cover": Entry("thud.shapes.cover:mesh_cover"),
+        "collider": Entry("thud.particles.mesh:Mesh"),
+    },
+    SURFACE: {
+        "bounds": _OWN["bounds"],
+        "save": _OWN["save"],
+        "triangles": Entry("thud.shapes.triangles:surface_triangles"),
+        "raycast": Entry("thud.terrain.surface_queries:raycast"),
+        "raycast_all": Entry("thud.terrain.surface_queries:raycast_all"),
+        "contains": Entry("thud.terrain.surface_queries:contains"),
+        "closest_point": Entry("thud.terrain.surface_queries:closest_point"),
+        "cover": Entry("thud.shapes.cover:box_cover"),
+        "collider": Entry("thud.particles.surface:Surface"),
+    },
+    MIXED: {
+        **_OWN,
+        "cover": Entry("thud.shapes.cover:ball_cover"),
+    },
+}
+
+#: Why there is no answer for a family.
+SHAPE_REASONS: dict[tuple[str, str], str] = {
+    ("mass", SURFACE): "a DisplacedSurface is static ground, without volume and mass",
+    ("collider", MIXED): "a Compound with a mesh or surface inside is no collider; give its shapes as colliders of their own",
+}
