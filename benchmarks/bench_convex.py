@@ -10,7 +10,7 @@ import numpy.typing as npt
 import thud
 from benchmarks.harness import Contestant, Report
 from benchmarks.peers import Bullet, Coal, Fcl, available
-from thud._threads import core_count
+from thud._core.threads import core_count
 from thud.shapes.shape import Shape
 
 Floats = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import thud
 from benchmarks.harness import Contestant, Report
-from thud._threads import core_count
+from thud._core.threads import core_count
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 
 from benchmarks.harness import Contestant, Report, one_core
-from thud.particles import Material, materials, render_sound, sound_blocks
+from thud.particles import Material, render_sound, sound_blocks
+from thud.particles.sound import materials
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.harness import Report, Row
-from thud._threads import core_count
+from thud._core.threads import core_count
 from thud.broadphase import as_boxes
 from thud.broadphase.choose import METHODS, broad_phase
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thud.terrain.bounding_batch import CONVERGED, INFEASIBLE, bounding_lengths
-from thud.terrain.bounding_mma import mma_lengths
-from thud.terrain.bounding_problem import BoundingProblem
+from thud.terrain.bounding.batch import CONVERGED, INFEASIBLE, bounding_lengths
+from thud.terrain.bounding.mma import mma_lengths
+from thud.terrain.bounding.problem import BoundingProblem
 
 
 @dataclass(frozen=True)

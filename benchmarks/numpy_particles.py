@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.particles.element import DISC, POLYGON, QUADRIC, RECTANGLE, Element
+from thud.particles.colliders.element import DISC, POLYGON, QUADRIC, RECTANGLE, Element
 
 Floats = npt.NDArray[np.float64]
 

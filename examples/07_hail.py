@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud.particles import ParticleSystem, Quadric, Rectangle, impact_map, materials, render_sound
+from thud.particles import ParticleSystem, Quadric, Rectangle, impact_map, render_sound
+from thud.particles.sound import materials
 from thud.results import ParticleImpacts
 
 

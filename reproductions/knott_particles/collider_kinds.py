@@ -43,7 +43,7 @@ from thud.particles import (
     impact_coordinates,
     impact_map,
 )
-from thud.particles.map_result import COUNT
+from thud.particles.maps.map_result import COUNT
 from thud.report.particle_view import Look
 from thud.report.splat_textures import some, splat_textures
 

@@ -19,7 +19,7 @@ from reproductions.knott_particles.drawing import (
 )
 from reproductions.report import Report
 from thud.particles import ColliderSet, ParticleSystem, Plane, Rectangle, impact_coordinates, impact_map
-from thud.particles.map_result import COUNT, OFFSET, SPEED
+from thud.particles.maps.map_result import COUNT, OFFSET, SPEED
 from thud.report.splat_textures import some, splat_textures
 
 PARTICLES = {"ci": 400, "standard": 900, "full": 20000}

@@ -6,7 +6,7 @@ import numpy as np
 
 import thud
 from thud.gates import as_poses
-from thud.narrowphase.mesh_volumes import surfaces_meet
+from thud.mesh.volumes import surfaces_meet
 
 COLLIDING = 0.6
 IDENTITY = np.array([[1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]])

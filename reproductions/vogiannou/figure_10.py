@@ -18,7 +18,7 @@ from reproductions.progress import progress
 from reproductions.vogiannou.configurations import IDENTITY, random_poses, space_for
 from reproductions.vogiannou.report import Report
 from thud.bounds.support_planes import support_planes
-from thud.narrowphase.mesh_volumes import surfaces_meet
+from thud.mesh.volumes import surfaces_meet
 
 #: Configurations a setting over all models, and a block.
 COUNTS = {"ci": (240, 40), "standard": (50_000, 1_000), "full": (2_000_000, 10_000)}

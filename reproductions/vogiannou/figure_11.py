@@ -22,7 +22,7 @@ from reproductions.vogiannou.report import Report
 from reproductions.vogiannou.scenes import FRAMES_A_SECOND, PAPER, SECONDS, Crowd, crowd, static_object, unit_radius
 from thud.bounds.support_planes import support_planes
 from thud.gates import as_poses
-from thud.narrowphase.mesh_volumes import surfaces_meet, surviving_levels
+from thud.mesh.volumes import surfaces_meet, surviving_levels
 from thud.pose import Pose
 
 #: (objects, frames, levels with mappings)

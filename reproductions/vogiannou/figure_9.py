@@ -22,7 +22,7 @@ from reproductions.progress import progress
 from reproductions.vogiannou.configurations import IDENTITY, colliding, random_poses, space_for
 from reproductions.vogiannou.report import Report
 from thud.bounds.support_planes import support_planes
-from thud.narrowphase.mesh_volumes import surviving_levels
+from thud.mesh.volumes import surviving_levels
 
 #: Configurations of each set, over all models.
 COUNTS = {"ci": 600, "standard": 2_000_000, "full": 2_000_000}

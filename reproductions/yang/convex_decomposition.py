@@ -14,7 +14,7 @@ from reproductions.terrains import Field, Floats, cave_field
 from reproductions.warship import warship
 from reproductions.yang.surface_scenes import lower, motorcycle
 from thud.terrain import DisplacedSurface, from_field
-from thud.terrain.query_object import query_object
+from thud.terrain.collision.query_object import query_object
 
 #: The piece, metres: 24 by 24 of the cliff that leans over, down to z = -8.
 LOWEST, HIGHEST = np.array([20.0, 50.0, -8.0]), np.array([44.0, 74.0, 20.0])

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from reproductions.report import Report
-from thud.terrain.bounding_batch import CONVERGED, bounding_lengths
-from thud.terrain.bounding_mma import mma_lengths
-from thud.terrain.bounding_problem import BoundingProblem
-from thud.terrain.bounding_triangles import patch_triangles
-from thud.terrain.bounding_volume import growth_codes, growth_of_code, volume_points
+from thud.terrain.bounding.batch import CONVERGED, bounding_lengths
+from thud.terrain.bounding.mma import mma_lengths
+from thud.terrain.bounding.problem import BoundingProblem
+from thud.terrain.bounding.triangles import patch_triangles
+from thud.terrain.bounding.volume import growth_codes, growth_of_code, volume_points
 
 #: The quad's vertices p0, p1, p2, p3 at (s, t) = 00, 10, 01, 11, and their directions.
 POSITIONS = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 1.0], [2.0, 4.0, 2.0], [5.0, 6.0, 2.0]])

@@ -15,7 +15,7 @@ from reproductions.terrains import CAVE_DOMAIN, cave_field
 from reproductions.warship import box, prism, rod, warship
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field
-from thud.terrain.multiresolution import (
+from thud.terrain.collision.multiresolution import (
     COUNTS,
     METHODS,
     PROJECTIONS,
@@ -23,7 +23,7 @@ from thud.terrain.multiresolution import (
     collide,
     vertices_of,
 )
-from thud.terrain.query_object import QueryObject, leaves, query_object
+from thud.terrain.collision.query_object import QueryObject, leaves, query_object
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ import numpy as np
 from reproductions.report import Report
 from thud.results import Projections, ProjectionStatus
 from thud.terrain import backward_project, forward_project
-from thud.terrain.aligned_direction import bfgs_project
+from thud.terrain.projection.aligned_direction import bfgs_project
 
 POSITIONS = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 1.0], [2.0, 4.0, 2.0]])
 U, V, LENGTH = 0.3, 0.2, 1.0

@@ -159,7 +159,7 @@ MESH_COORDINATE = 1e15
 #: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.
 BOX_SLACK = 2e-6
 
-#: Fronts of two trees (`narrowphase/tree_front.py`); they change the work, never the answers.
+#: Fronts of two trees (`mesh/tree_front.py`); they change the work, never the answers.
 #: FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a count; 32 bytes each).
 #: FRONT_RETESTS: share of a front's entries that have to be tested again from which a walk from the root is cheaper.
 #: FRONT_REST: frames for which a row's distance is then asked from the root, before a new front is tried (a count).
@@ -490,7 +490,7 @@ HEIGHT_SLACK = 1e-9
 #: A direction of a displaced surface must leave its primitives by more than this sine: along them lengths say nothing.
 FACING_FLAT = 1e-9
 
-#: Crossings of a path and a collider (`particles/roots.py`). A polynomial whose value at an extreme is below this part of its
+#: Crossings of a path and a collider (`crossings/roots.py`). A polynomial whose value at an extreme is below this part of its
 #: terms' magnitudes only touches zero: double-double values are right to some 1e-31 of them, and an extreme that is off by
 #: roundoff shows by its square.
 ROOT_TOUCH = 1e-29
@@ -517,7 +517,7 @@ START_ROUNDOFF = 128.0 * UNIT_ROUNDOFF
 #: its hop would be 50 nm high and take 0.2 ms, and the next one less.
 RESTING_SPEED = 1e-3
 
-#: Paths of particles and boxes (`particles/path_box.py`). Boxes are widened by this times the sum of the magnitudes in a
+#: Paths of particles and boxes (`crossings/path_box.py`). Boxes are widened by this times the sum of the magnitudes in a
 #: coordinate of the path, start, pose and collider included: it is evaluated by some ten operations, and the time at which it
 #: comes to a bound by as many.
 PATH_SLACK = 64.0 * UNIT_ROUNDOFF
@@ -558,7 +558,7 @@ SOUND_WARM_DECIBELS = 120.0
 #: exceed the samples' own peak.
 SOUND_HEADROOM = 10.0 ** (-1.0 / 20.0)
 
-#: Blobs (`particles/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
+#: Blobs (`crossings/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
 #: the balls: two crossings closer to each other than that may be taken for none.
 BLOB_RESOLUTION = 2.0**-40
 
@@ -587,7 +587,7 @@ FILTER_ERROR = 1e-13
 #: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
 FILTER_STEPS = 16
 
-#: Paths and bilinear patches (`particles/patch_path.py`). A path meets a patch up to this far beyond its borders, in (a, b) of
+#: Paths and bilinear patches (`crossings/patch_path.py`). A path meets a patch up to this far beyond its borders, in (a, b) of
 #: the patch, whose sides are 1: many times the roundoff of a and b, so that no path slips between two.
 PATH_PATCH_EDGE = 1e-11
 

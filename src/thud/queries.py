@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.constants import MANIFOLD_POINTS
+from thud.convex import dispatch
+from thud.convex.prepared import PreparedPair
 from thud.errors import InvalidInputError
 from thud.gates import (
     as_axes,
@@ -22,8 +24,6 @@ from thud.gates import (
     broadcast_rows,
     pair_count,
 )
-from thud.narrowphase import dispatch
-from thud.narrowphase.prepared import PreparedPair
 from thud.pairing.ask import ask_pair, ask_shape, check_reach, shape_triangles
 from thud.pairing.families import NAMES, PACKED, as_shape
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
@@ -273,7 +273,7 @@ class _Pairs:
         return len(self.other_rows) == 0
 
     def batch(self) -> tuple[Packed, Ints, Floats, Floats, bool, int]:
-        """The packed pairs as `narrowphase/dispatch.py` takes them."""
+        """The packed pairs as `convex/dispatch.py` takes them."""
         if self.is_packed and all(shape.family in PACKED for shape in self.shapes):
             return pack(self.shapes), self.table, self.rows, self.rows, True, self.count
         kept = [k for k, shape in enumerate(self.shapes) if shape.family in PACKED]

@@ -32,7 +32,7 @@ _MODULES = (
     (("world",), ("broadphase.*", "world.*")),
     (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree")),
     (("convex", "mesh"), ("geometry.rays",)),
-    (("mesh",), ("bounds.*", "bvh.*", "*mesh*", "*.triangle_*", "*.tree_front", "*.volume_tests", "*.box_tree")),
+    (("mesh",), ("bounds.*", "bvh.*", "mesh.*", "geometry.mesh", "geometry.triangle_*")),
 )
 
 
@@ -115,7 +115,7 @@ def warmup(
     One entry a kernel, in order.
     """
     from thud._core import store
-    from thud._threads import core_count
+    from thud._core.threads import core_count
 
     report = progress if callable(progress) else (_print_progress if progress else _no_progress)
     found = _registry(check_groups(groups))

@@ -16,7 +16,7 @@ import thud
 from tests.bounds.meshes import blob, soup
 from thud.bounds.support_planes import support_planes
 from thud.gates import as_poses
-from thud.narrowphase.mesh_volumes import surfaces_meet
+from thud.mesh.volumes import surfaces_meet
 
 IDENTITY = np.array([[1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]])
 BOUNDINGS = ("sphere", "aabb", "obb", "kdop")

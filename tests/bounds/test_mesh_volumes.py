@@ -14,7 +14,7 @@ from tests.bounds.conservative import IDENTITY, MAPPINGS, cube
 from tests.bounds.meshes import blob, odd_meshes, soup
 from thud.bounds.support_planes import support_planes
 from thud.gates import as_poses
-from thud.narrowphase.mesh_volumes import surface_pairs, surfaces_meet, surviving_levels
+from thud.mesh.volumes import surface_pairs, surfaces_meet, surviving_levels
 
 BOUNDINGS = ("sphere", "aabb", "obb", "kdop")
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"

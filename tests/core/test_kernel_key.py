@@ -45,7 +45,7 @@ def test_every_kernel_has_a_key_of_its_own() -> None:
 def test_modules_with_kernels_are_found_without_a_list() -> None:
     names = set(kernel_modules())
     # `world` was once forgotten in a list.
-    assert {"thud.world.body_boxes", "thud.narrowphase.gjk", "thud.terrain.ground"} <= names
+    assert {"thud.world.body_boxes", "thud.convex.gjk", "thud.terrain.collision.ground"} <= names
     assert not any(name.startswith("thud._core") for name in names)
 
 
@@ -104,7 +104,7 @@ def test_whom_a_kernel_calls_lies_within_its_key() -> None:
 def test_compile_events_of_a_query_lie_within_its_keys(tmp_path: Path) -> None:
     code = "import thud; thud.contains(thud.Sphere(1.0), [0, 0, 0])"
     names = compiled(code, THUD_CACHE_DIR=str(tmp_path))
-    reached = {node.name for node in kernel_key.reach(registry()["thud.narrowphase.closest_point.contains_rows"][0].py_func)}  # type: ignore[attr-defined]
+    reached = {node.name for node in kernel_key.reach(registry()["thud.convex.rows.closest_point.contains_rows"][0].py_func)}  # type: ignore[attr-defined]
     assert names
     assert set(names) <= reached
 
@@ -175,7 +175,7 @@ def keys_of(folder: Path, before: str = "", **environment: str) -> dict[str, str
 
 def test_keys_do_not_depend_on_folder_times_or_order_of_imports(tmp_path: Path) -> None:
     first = keys_of(make(tmp_path / "a"))
-    second = keys_of(make(tmp_path / "b" / "deeper"), before="import thud.narrowphase.gjk, thud.bvh.build_sah")
+    second = keys_of(make(tmp_path / "b" / "deeper"), before="import thud.convex.gjk, thud.bvh.build_sah")
     assert first == second
     assert None not in first.values()
 
@@ -243,22 +243,22 @@ def test_edited_docstrings_compile_nothing_and_a_constant_only_what_reaches_it(t
     folder = copied_package(tmp_path)
     compiled(_QUERIES, path=folder)
     assert compiled(_QUERIES, path=folder) == []
-    for name in ("queries.py", "narrowphase/gjk.py", "constants.py"):
+    for name in ("queries.py", "convex/gjk.py", "constants.py"):
         replace(folder / "thud" / name, '"""', '"""Something else is said here, and\nin more lines.\n\n')
     assert compiled(_QUERIES, path=folder) == []
-    replace(folder / "thud" / "narrowphase" / "gjk.py", "\n\n\n", "\n\n\n# A comment.\n\n\n")
+    replace(folder / "thud" / "convex" / "gjk.py", "\n\n\n", "\n\n\n# A comment.\n\n\n")
     assert compiled(_QUERIES, path=folder) == []
     # A constant of EPA: only what reaches it is compiled again.
     text = (folder / "thud" / "constants.py").read_text()
     (line,) = [line for line in text.splitlines() if line.startswith("EPA_COPLANAR")]
     replace(folder / "thud" / "constants.py", line, line.replace(" = ", " = 1.5 * "))
     again = compiled(_QUERIES, path=folder)
-    assert "thud.narrowphase.epa.epa_depth" in again
+    assert "thud.convex.epa.epa_depth" in again
     readers = {name for name, dispatcher in dispatchers().items() if "EPA_COPLANAR" in reads(dispatcher)}
     assert readers
     for name in again:
         assert readers & reach_names(name), name
-    assert "thud.narrowphase.intersects.intersects_rows" not in again
+    assert "thud.convex.rows.intersects.intersects_rows" not in again
 
 
 def dispatchers() -> dict[str, object]:

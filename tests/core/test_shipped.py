@@ -58,7 +58,7 @@ def test_nothing_is_compiled(package: Path) -> None:
 def test_a_kernel_is_loaded_only_as_the_kind_it_was_compiled_as() -> None:
     # An inner kernel called from Python is an entry of its own. Served from the package as it came, without a wrapper for
     # Python, it crashed; the tests that call inner kernels, run from the wheel, hold it.
-    from thud.particles.philox import philox
+    from thud.particles.flight.philox import philox
 
     function = philox.py_func
     name = f"{function.__module__}.{function.__qualname__}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud.constants import TILE_MARGIN
-from thud.particles.element_charts import (
+from thud.particles.maps.element_charts import (
     AROUND,
     CHART_CLOSED,
     CHART_KIND,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud.geometry.mesh import ray_crossing, ray_triangle_exact
-from thud.narrowphase.mesh_raycast import unit
+from thud.mesh.raycast import unit
 
 
 def soup(rng, count, size=0.3):

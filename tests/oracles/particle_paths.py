@@ -8,7 +8,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
-from thud.particles.element import DISC, POLYGON, QUADRIC, RECTANGLE, Element
+from thud.particles.colliders.element import DISC, POLYGON, QUADRIC, RECTANGLE, Element
 
 DIGITS = 50
 

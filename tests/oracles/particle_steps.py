@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.oracles.particle_paths import margin
 from thud.constants import RESTING_SPEED
-from thud.particles.element import QUADRIC, Element
+from thud.particles.colliders.element import QUADRIC, Element
 
 
 def field(element: Element, points: Any) -> Any:

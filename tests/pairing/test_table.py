@@ -241,7 +241,7 @@ def _tests_of_classes(path: Path) -> list[str]:
 
 def test_shape_classes_decide_nothing_outside_of_shapes():
     """Families do: in the queries, the world, particles and the Python side of the kernels."""
-    folders = ("pairing", "narrowphase", "convex", "mesh", "continuous", "world", "particles", "broadphase")
+    folders = ("pairing", "convex", "mesh", "continuous", "world", "particles", "broadphase")
     files = [SOURCE / "queries.py", *(path for folder in folders for path in sorted((SOURCE / folder).rglob("*.py")))]
     files += [path for path in sorted((SOURCE / "terrain").rglob("*.py")) if path.stem.startswith(("surface_", "query_"))]
     assert [line for path in files for line in _tests_of_classes(path)] == []

@@ -17,8 +17,9 @@ from tests.oracles.map_agreement import agreement
 from tests.oracles.particle_scenes import KINDS, random_collider, random_scene, random_system
 from thud import particles
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.particles import Disc, ParticleSystem, Plane, Quadric, Rectangle, backend_gl
-from thud.particles.backend_gl import impacts_gl
+from thud.particles import Disc, ParticleSystem, Plane, Quadric, Rectangle
+from thud.particles.maps import backend_gl
+from thud.particles.maps.backend_gl import impacts_gl
 
 
 def assert_same_impacts(system: ParticleSystem, colliders: list[Any], t0: float, t1: float) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.oracles.paths import DIGITS, blob_value, first_sign_change, new_rows
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
-from thud.particles.blob_path import blob_rows
-from thud.particles.blobs import Blobs
+from thud.particles.colliders.blobs import Blobs
+from thud.particles.crossings.blob_path import blob_rows
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 

@@ -329,8 +329,8 @@ def test_meshes_surfaces_and_blobs_have_maps() -> None:
 
 
 def test_kernels_have_one_specialisation() -> None:
-    from thud.particles.map_rows import chart_rows, draw_rows
-    from thud.particles.splats import splat_rows
+    from thud.particles.maps.map_rows import chart_rows, draw_rows
+    from thud.particles.maps.splats import splat_rows
 
     for kernel in (chart_rows, draw_rows, splat_rows):
         assert len(kernel.signatures) <= 1

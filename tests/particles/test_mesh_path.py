@@ -11,10 +11,10 @@ import pytest
 import thud
 from tests.oracles.meshes import blob_mesh, box_mesh, soup_mesh
 from tests.oracles.paths import new_rows, triangle_crossings
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
-from thud.particles.mesh import Mesh
-from thud.particles.mesh_path import mesh_rows, plane_rows, tree_depth
+from thud.particles.colliders.mesh import Mesh
+from thud.particles.crossings.mesh_path import mesh_rows, plane_rows, tree_depth
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 

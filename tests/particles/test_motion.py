@@ -7,7 +7,7 @@ import pytest
 
 import thud
 from thud import particles as p
-from thud.particles.philox import philox
+from thud.particles.flight.philox import philox
 from thud.results import ParticleState
 
 

@@ -14,7 +14,7 @@ from tests.oracles.displaced import grid_surface
 from thud import particles
 from thud.errors import InvalidInputError
 from thud.particles import Disc, Plane, Polygon, Quadric, Rectangle, Solid
-from thud.particles.parameters import MapCharts
+from thud.particles.maps.parameters import MapCharts
 
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
 TURN *= np.sign(np.linalg.det(TURN))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.oracles.particle_paths import DIGITS, real_roots
-from thud.particles.roots import crossings
+from thud.particles.crossings.roots import crossings
 
 
 def as_pairs(c) -> tuple:

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from tests.oracles.modal_sum import modal_sum
 from thud.errors import InvalidInputError, MissingExtraError
-from thud.particles import ColliderSet, Material, ParticleSystem, Rectangle, materials, render_sound, sound_blocks, write_sound
-from thud.particles.modal import sample_places
+from thud.particles import ColliderSet, Material, ParticleSystem, Rectangle, render_sound, sound_blocks, write_sound
+from thud.particles.sound import materials
+from thud.particles.sound.modal import sample_places
 
 Floats = npt.NDArray[np.float64]
 ROOT = Path(__file__).parents[2]
@@ -184,7 +185,7 @@ def test_one_specialisation() -> None:
     from thud._core.decorators import REGISTRY, resolve_signature
 
     render_sound(([0.0], [0], [1.0]), NAMED, 0.0, 0.01)
-    dispatcher, signature = REGISTRY["thud.particles.modal.ring_block"]
+    dispatcher, signature = REGISTRY["thud.particles.sound.modal.ring_block"]
     assert dispatcher.signatures == [resolve_signature(signature)]
 
 

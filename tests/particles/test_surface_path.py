@@ -14,11 +14,11 @@ import thud
 from tests.oracles.displaced import grid_surface
 from tests.oracles.patches import BITS, exact_patch_time, first_patch_crossing, patches_of
 from tests.oracles.paths import DIGITS, first_sign_change, new_rows
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.particles import ParticleSystem
-from thud.particles.surface import Surface
-from thud.particles.surface_path import patch_place_rows, surface_path_rows
+from thud.particles.colliders.surface import Surface
+from thud.particles.crossings.surface_path import patch_place_rows, surface_path_rows
 from thud.terrain import DisplacedSurface, from_heights
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
@@ -400,7 +400,7 @@ def test_map_places() -> None:
     time, hit, _normal, _status = look(collider, paths, 10.0)
     met = hit[:, 0] == 0
     found = collider.map_places(hit[met, 1], at(paths, time)[met])
-    from thud.terrain.surface_rays import surface_ray_rows
+    from thud.terrain.collision.rays import surface_ray_rows
 
     distance, normal, quad, place = np.empty(200), np.empty((200, 3)), np.empty(200, dtype=np.int64), np.empty((200, 2))
     origins, directions = (

@@ -459,7 +459,7 @@ def test_any_number_of_threads_gives_the_same_bytes(method: str) -> None:
 
 
 def test_every_kernel_has_one_signature() -> None:
-    from thud.terrain import aligned_direction, aligned_plane, alpha_cubic, alpha_plane, bilinear_inverse
+    from thud.terrain.projection import aligned_direction, aligned_plane, alpha_cubic, alpha_plane, bilinear_inverse
 
     point = forward_project(0.3, 0.2, 1.0, TRIANGLE, TABLES["4.1"])
     for method in METHODS:
@@ -491,10 +491,10 @@ def test_every_kernel_has_one_signature() -> None:
 
 
 def test_inner_kernels_agree_with_the_rows() -> None:
-    from thud.terrain.aligned_plane import aligned_project
-    from thud.terrain.alpha_cubic import cubic_project
-    from thud.terrain.alpha_plane import newton_project
-    from thud.terrain.bilinear_inverse import bilinear_project
+    from thud.terrain.projection.aligned_plane import aligned_project
+    from thud.terrain.projection.alpha_cubic import cubic_project
+    from thud.terrain.projection.alpha_plane import newton_project
+    from thud.terrain.projection.bilinear_inverse import bilinear_project
 
     def triples(array):
         return tuple(tuple(map(float, row)) for row in array)

@@ -9,9 +9,9 @@ import pytest
 
 from tests.terrain.bounding_surfaces import KINDS, batch, quad
 from thud.errors import InvalidInputError, MissingExtraError
-from thud.terrain.bounding_batch import CONVERGED, INFEASIBLE, bounding_lengths, solve_rows
-from thud.terrain.bounding_mma import mma_lengths
-from thud.terrain.bounding_problem import BoundingProblem
+from thud.terrain.bounding.batch import CONVERGED, INFEASIBLE, bounding_lengths, solve_rows
+from thud.terrain.bounding.mma import mma_lengths
+from thud.terrain.bounding.problem import BoundingProblem
 
 #: A sheet that folds onto itself, where no lengths may meet all planes.
 FOLDED = ("overhang",)

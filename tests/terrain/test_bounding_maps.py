@@ -9,9 +9,9 @@ from scipy.spatial import ConvexHull
 from tests.oracles.displaced import grid_surface
 from tests.terrain.bounding_surfaces import KINDS, batch, quad
 from thud.errors import InvalidInputError
-from thud.terrain.bounding_batch import bounding_lengths
-from thud.terrain.bounding_maps import BoundingMaps, bounding_maps, cells_before, coarsest_size, lengths_before
-from thud.terrain.bounding_volume import EXTREME, growth_codes, growth_of_code, growth_rows, volume_points
+from thud.terrain.bounding.batch import bounding_lengths
+from thud.terrain.bounding.maps import BoundingMaps, bounding_maps, cells_before, coarsest_size, lengths_before
+from thud.terrain.bounding.volume import EXTREME, growth_codes, growth_of_code, growth_rows, volume_points
 
 
 def growth(code: int) -> float:

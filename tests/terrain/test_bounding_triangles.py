@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thud.errors import InvalidInputError
-from thud.terrain.bounding_triangles import patch_triangles
+from thud.terrain.bounding.triangles import patch_triangles
 
 
 def volume(a, b, c, d) -> Fraction:

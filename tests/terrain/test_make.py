@@ -12,18 +12,18 @@ from reproductions.terrains import CAVE_DOMAIN, ROAD_DOMAIN, cave_field, road_fi
 from reproductions.warship import warship
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain import GridField, from_field, from_heights, from_mesh
-from thud.terrain.aligned_plane_error import (
+from thud.terrain.making.aligned_plane_error import (
     _objective,
     _shortfall,
     aligned_plane_errors,
     aligned_plane_weights,
     optimised_directions,
 )
-from thud.terrain.atlas import Atlas, SharedNodes
-from thud.terrain.fields import MeshField
-from thud.terrain.surface_nets import sheets, surface_nets
+from thud.terrain.making.atlas import Atlas, SharedNodes
+from thud.terrain.making.fields import MeshField
+from thud.terrain.making.surface_nets import sheets, surface_nets
+from thud.terrain.making.trace import trace
 from thud.terrain.tessellate import tessellate
-from thud.terrain.trace import trace
 
 
 def tilted(points):
@@ -202,13 +202,13 @@ def test_nets_of_noise_are_manifold(seed):
 
 def test_a_net_does_not_depend_on_how_the_grid_is_cut_into_blocks(monkeypatch):
     whole = surface_nets(torus_field(), np.full(3, -5.0), (10, 10, 10), 1.0)
-    monkeypatch.setattr("thud.terrain.surface_nets.FIELD_BLOCK", 200)
+    monkeypatch.setattr("thud.terrain.making.surface_nets.FIELD_BLOCK", 200)
     cut = surface_nets(torus_field(), np.full(3, -5.0), (10, 10, 10), 1.0)
     assert whole.positions.tobytes() == cut.positions.tobytes()
     np.testing.assert_array_equal(whole.quads, cut.quads)
     one = from_field(torus_field(), [-5.0] * 3, [5.0] * 3, 1.0, samples=4)
-    monkeypatch.setattr("thud.terrain.make.FIELD_BLOCK", 100)
-    monkeypatch.setattr("thud.terrain.fields.FIELD_BLOCK", 77)
+    monkeypatch.setattr("thud.terrain.making.make.FIELD_BLOCK", 100)
+    monkeypatch.setattr("thud.terrain.making.fields.FIELD_BLOCK", 77)
     two = from_field(torus_field(), [-5.0] * 3, [5.0] * 3, 1.0, samples=4)
     assert np.asarray(one.surface.displacements).tobytes() == np.asarray(two.surface.displacements).tobytes()
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from thud._core.decorators import exact_kernel
-from thud.terrain.rectangle_triangle import triangle_meets_rectangle, triangle_overlaps_rectangle
+from thud.terrain.collision.rectangle_triangle import triangle_meets_rectangle, triangle_overlaps_rectangle
 
 
 @exact_kernel("i8[:,::1], u1[:,::1]")

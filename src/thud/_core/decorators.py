@@ -47,9 +47,9 @@ REGISTRY: dict[str, tuple[Any, str]] = {}
 
 #: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...), and the modules whose NUMBA_TYPE they mean.
 _TYPE_MODULES = {
-    "packed": "thud.narrowphase.packed_type",
+    "packed": "thud.shapes.packed_type",
     "surface": "thud.terrain.surface_type",
-    "elements": "thud.particles.element_type",
+    "elements": "thud.particles.colliders.element_type",
 }
 
 target.pin()

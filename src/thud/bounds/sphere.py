@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.bounds.rounding import up32
 from thud.constants import SPHERE_GAP, SPHERE_PIVOTS, SPHERE_SLIVER
 from thud.gates import Array

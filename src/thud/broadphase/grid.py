@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud._simd_boxes import emit_overlaps8
+from thud._core.simd_boxes import emit_overlaps8
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs

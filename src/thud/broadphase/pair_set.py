@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud._simd_boxes import emit_overlaps8
-from thud._threads import core_count, run_rows
+from thud._core.simd_boxes import emit_overlaps8
+from thud._core.threads import core_count, run_rows
 from thud.broadphase.boxes import LAYER, MASK, STATIC
 
 Keys = npt.NDArray[np.uint64]

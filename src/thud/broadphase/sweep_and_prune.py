@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud._simd_boxes import emit_overlaps8
-from thud._threads import run_rows
+from thud._core.simd_boxes import emit_overlaps8
+from thud._core.threads import run_rows
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import load_box
 from thud.broadphase.pair_hash import REMOVE, PairHash

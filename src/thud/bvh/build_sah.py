@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import SAH_BINS, TREE_SPLITS
 from thud.gates import Array

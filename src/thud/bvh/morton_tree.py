@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.bvh.radix import radix_sort
 from thud.constants import RAY_BOX_SLACK
 from thud.geometry.ray_local import slab_interval

@@ -18,7 +18,7 @@ def demo(
     import numpy as np
 
     import thud
-    from thud._threads import core_count
+    from thud._core.threads import core_count
     from thud.cli.demo_picture import draw
     from thud.cli.demo_scene import scene
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.constants import INCLUSION_ITERATIONS, INCLUSION_TOLERANCE
 from thud.continuous.inclusion import elementary_rows
 from thud.errors import InvalidInputError

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud._threads import run_rows
-from thud.continuous.convex_cast import AT_START, HIT, MISS
+from thud._core.threads import run_rows
+from thud.convex.casts.linear_cast import AT_START, HIT, MISS
 from thud.gates import broadcast_rows
 from thud.geometry._gates import Array, as_lengths, as_points, as_triangles
 from thud.geometry.moving_sphere import moving_sphere_sphere
 from thud.geometry.triangle import point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, load3, norm, norm2, sub
-from thud.narrowphase.pair_table import row_of
 from thud.pairing.motions import empty_impacts
+from thud.pairing.rows import row_of
 from thud.results import Impacts
 
 __all__ = ["sphere_sphere", "sphere_triangle"]

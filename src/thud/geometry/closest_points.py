@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.geometry import box, segment, triangle
 from thud.geometry._gates import Array, as_points, as_rotations, as_sizes, as_triangles, rows
 from thud.geometry.intersections import segment_segment, segment_triangle, triangle_triangle

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_kernel, kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.geometry._gates import (
     Array,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.geometry._gates import Array, as_lengths, as_plane_sets, as_planes, as_points, rows
 from thud.geometry.plane import signed_distance_plane, sphere_in_frustum
 from thud.geometry.results import Bools

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_kernel, kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.geometry._gates import (
     Array,
     as_lengths,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import core_count, run_rows
+from thud._core.threads import core_count, run_rows
 from thud.imagespace.raster import (
     bin_triangles,
     contained_rows,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thud._gl import INSTALL, GlThread, make_context
+from thud._core.gl import INSTALL, GlThread, make_context
 from thud.errors import MissingExtraError
 from thud.imagespace.raster import SHIFT, SUBPIXEL
 

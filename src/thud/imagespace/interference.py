@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.constants import EDGE_OFFSET, PRECISION_PIXELS, VIEW_SPAN
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
@@ -252,7 +252,7 @@ def overlap_boxes(boxes: Floats, pairs: Ints) -> Floats:
 
 def _exactly(result: Interference, meshes: list[TriangleMesh], rows: Floats, threads: int | None) -> Interference:
     """Only the pairs that the exact mesh test confirms."""
-    from thud.narrowphase.mesh_dispatch import intersects
+    from thud.mesh.dispatch import intersects
 
     kept = np.zeros(len(result.pairs), bool)
     for k, (a, b) in enumerate(result.pairs):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.imagespace.placing import box_rows, place_rows, reaching_rows
 from thud.pose import as_poses

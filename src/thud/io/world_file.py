@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._atomic import replaced
+from thud._core.atomic import replaced
 from thud.constants import SAVED_HEADER
 from thud.errors import FileFormatError, ThudError
 from thud.world.world import Filter, World

@@ -45,15 +45,15 @@ _AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
 _CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
 
 _PACKED = {
-    "intersects": Entry("thud.narrowphase.convex_queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
-    "distance": Entry("thud.narrowphase.convex_queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
-    "signed_distance": Entry("thud.narrowphase.convex_queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
-    "contacts": Entry("thud.narrowphase.convex_queries:contacts"),
-    "cast": Entry("thud.continuous.convex_dispatch:cast"),
-    "turning_cast": Entry("thud.continuous.convex_dispatch:turning_cast"),
+    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
+    "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "contacts": Entry("thud.convex.queries:contacts"),
+    "cast": Entry("thud.convex.casts.dispatch:cast"),
+    "turning_cast": Entry("thud.convex.casts.dispatch:turning_cast"),
 }
 
-_DEPTH = Entry("thud.continuous.mesh_depth:signed_distance")
+_DEPTH = Entry("thud.mesh.depth:signed_distance")
 
 PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (CONVEX, CONVEX): _PACKED,
@@ -61,26 +61,26 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (PARTS, CONVEX): _PACKED,
     (PARTS, PARTS): _PACKED,
     (MESH, MESH): {
-        "intersects": Entry("thud.narrowphase.mesh_dispatch:intersects", _CACHE),
-        "distance": Entry("thud.narrowphase.mesh_dispatch:distance", _CACHE),
+        "intersects": Entry("thud.mesh.dispatch:intersects", _CACHE),
+        "distance": Entry("thud.mesh.dispatch:distance", _CACHE),
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.continuous.mesh_contacts:mesh_mesh_contacts"),
-        "cast": Entry("thud.continuous.mesh_dispatch:cast"),
-        "turning_cast": Entry("thud.continuous.mesh_dispatch:turning_cast"),
-        "triangle_pairs": Entry("thud.narrowphase.mesh_dispatch:triangle_pairs", _CACHE),
+        "contacts": Entry("thud.mesh.contacts:mesh_mesh_contacts"),
+        "cast": Entry("thud.mesh.casts:cast"),
+        "turning_cast": Entry("thud.mesh.casts:turning_cast"),
+        "triangle_pairs": Entry("thud.mesh.dispatch:triangle_pairs", _CACHE),
     },
     (CONVEX, MESH): {
-        "intersects": Entry("thud.narrowphase.mesh_dispatch:convex_intersects"),
-        "distance": Entry("thud.narrowphase.mesh_dispatch:convex_distance", _CACHE),
+        "intersects": Entry("thud.mesh.dispatch:convex_intersects"),
+        "distance": Entry("thud.mesh.dispatch:convex_distance", _CACHE),
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.continuous.mesh_contacts:convex_mesh_contacts"),
-        "cast": Entry("thud.continuous.mesh_dispatch:convex_cast"),
-        "turning_cast": Entry("thud.continuous.mesh_dispatch:convex_turning_cast"),
+        "contacts": Entry("thud.mesh.contacts:convex_mesh_contacts"),
+        "cast": Entry("thud.mesh.casts:convex_cast"),
+        "turning_cast": Entry("thud.mesh.casts:convex_turning_cast"),
     },
     # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, CONVEX): {
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.continuous.mesh_contacts:mesh_convex_contacts"),
+        "contacts": Entry("thud.mesh.contacts:mesh_convex_contacts"),
     },
     (MESH, PARTS): {"signed_distance": _DEPTH},
     (PARTS, MESH): {"signed_distance": _DEPTH},
@@ -92,20 +92,20 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (MESH, MIXED): {"signed_distance": _DEPTH},
     (MIXED, MIXED): {"signed_distance": _DEPTH},
     (SURFACE, CONVEX): {
-        "intersects": Entry("thud.terrain.surface_queries:intersects", _CACHE),
-        "distance": Entry("thud.terrain.surface_queries:distance"),
-        "signed_distance": Entry("thud.terrain.surface_queries:signed_distance"),
-        "contacts": Entry("thud.terrain.surface_queries:contacts"),
-        "cast": Entry("thud.terrain.surface_queries:cast"),
-        "turning_cast": Entry("thud.terrain.surface_queries:turning_cast"),
+        "intersects": Entry("thud.terrain.collision.queries:intersects", _CACHE),
+        "distance": Entry("thud.terrain.collision.queries:distance"),
+        "signed_distance": Entry("thud.terrain.collision.queries:signed_distance"),
+        "contacts": Entry("thud.terrain.collision.queries:contacts"),
+        "cast": Entry("thud.terrain.collision.queries:cast"),
+        "turning_cast": Entry("thud.terrain.collision.queries:turning_cast"),
     },
     (SURFACE, MESH): {
-        "intersects": Entry("thud.terrain.surface_mesh:intersects", _CACHE),
-        "distance": Entry("thud.terrain.surface_mesh:distance"),
-        "signed_distance": Entry("thud.terrain.surface_mesh:signed_distance"),
-        "contacts": Entry("thud.terrain.surface_mesh:contacts"),
-        "cast": Entry("thud.terrain.surface_mesh:cast"),
-        "turning_cast": Entry("thud.terrain.surface_mesh:turning_cast"),
+        "intersects": Entry("thud.terrain.collision.mesh:intersects", _CACHE),
+        "distance": Entry("thud.terrain.collision.mesh:distance"),
+        "signed_distance": Entry("thud.terrain.collision.mesh:signed_distance"),
+        "contacts": Entry("thud.terrain.collision.mesh:contacts"),
+        "cast": Entry("thud.terrain.collision.mesh:cast"),
+        "turning_cast": Entry("thud.terrain.collision.mesh:turning_cast"),
     },
 }
 PAIRS[SURFACE, PARTS] = PAIRS[SURFACE, CONVEX]
@@ -142,13 +142,13 @@ _OWN = {
 
 _PACKED_SHAPE = {
     **_OWN,
-    "raycast": Entry("thud.narrowphase.convex_queries:raycast"),
-    "raycast_all": Entry("thud.narrowphase.convex_queries:raycast_all"),
-    "contains": Entry("thud.narrowphase.convex_queries:contains", {"method": ("parts",)}),
-    "closest_point": Entry("thud.narrowphase.convex_queries:closest_point"),
+    "raycast": Entry("thud.convex.queries:raycast"),
+    "raycast_all": Entry("thud.convex.queries:raycast_all"),
+    "contains": Entry("thud.convex.queries:contains", {"method": ("parts",)}),
+    "closest_point": Entry("thud.convex.queries:closest_point"),
     "triangles": Entry("thud.shapes.triangles:convex_triangles"),
     "cover": Entry("thud.shapes.cover:itself"),
-    "collider": Entry("thud.particles.solid:Solid"),
+    "collider": Entry("thud.particles.colliders.solid:Solid"),
 }
 
 SHAPES: dict[str, dict[str, Entry]] = {
@@ -160,23 +160,23 @@ SHAPES: dict[str, dict[str, Entry]] = {
     MESH: {
         **_OWN,
         "triangles": Entry("thud.shapes.triangles:mesh_triangles"),
-        "raycast": Entry("thud.narrowphase.mesh_raycast:raycast"),
-        "raycast_all": Entry("thud.narrowphase.mesh_raycast:raycast_all"),
-        "contains": Entry("thud.narrowphase.mesh_contains:contains", {"method": ("ray", "winding", "grid", "parts")}),
-        "closest_point": Entry("thud.narrowphase.mesh_closest:closest_point"),
+        "raycast": Entry("thud.mesh.raycast:raycast"),
+        "raycast_all": Entry("thud.mesh.raycast:raycast_all"),
+        "contains": Entry("thud.mesh.contains:contains", {"method": ("ray", "winding", "grid", "parts")}),
+        "closest_point": Entry("thud.mesh.closest_point:closest_point"),
         "cover": Entry("thud.shapes.cover:mesh_cover"),
-        "collider": Entry("thud.particles.mesh:Mesh"),
+        "collider": Entry("thud.particles.colliders.mesh:Mesh"),
     },
     SURFACE: {
         "bounds": _OWN["bounds"],
         "save": _OWN["save"],
         "triangles": Entry("thud.shapes.triangles:surface_triangles"),
-        "raycast": Entry("thud.terrain.surface_queries:raycast"),
-        "raycast_all": Entry("thud.terrain.surface_queries:raycast_all"),
-        "contains": Entry("thud.terrain.surface_queries:contains"),
-        "closest_point": Entry("thud.terrain.surface_queries:closest_point"),
+        "raycast": Entry("thud.terrain.collision.queries:raycast"),
+        "raycast_all": Entry("thud.terrain.collision.queries:raycast_all"),
+        "contains": Entry("thud.terrain.collision.queries:contains"),
+        "closest_point": Entry("thud.terrain.collision.queries:closest_point"),
         "cover": Entry("thud.shapes.cover:box_cover"),
-        "collider": Entry("thud.particles.surface:Surface"),
+        "collider": Entry("thud.particles.colliders.surface:Surface"),
     },
     MIXED: {
         **_OWN,

@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 #: Public names and the module each comes from, imported on first use.
 _NAMES = {
-    "Blobs": "thud.particles.blobs",
-    "Collider": "thud.particles.collider",
-    "ColliderSet": "thud.particles.collider_set",
-    "Disc": "thud.particles.planar",
-    "ImpactMap": "thud.particles.map_result",
-    "MapImpacts": "thud.particles.map_result",
-    "Material": "thud.particles.materials",
-    "Mesh": "thud.particles.mesh",
-    "ParticleSystem": "thud.particles.system",
-    "Plane": "thud.particles.planar",
-    "Polygon": "thud.particles.planar",
-    "Quadric": "thud.particles.quadric",
-    "Rectangle": "thud.particles.planar",
-    "Solid": "thud.particles.solid",
-    "Surface": "thud.particles.surface",
-    "impact_coordinates": "thud.particles.parameters",
-    "impact_map": "thud.particles.impact_maps",
-    "render_sound": "thud.particles.sound",
-    "sound_blocks": "thud.particles.sound",
-    "splat": "thud.particles.textures",
-    "surface_points": "thud.particles.parameters",
-    "texture_at": "thud.particles.textures",
-    "write_sound": "thud.particles.sound",
+    "Blobs": "thud.particles.colliders.blobs",
+    "Collider": "thud.particles.colliders.collider",
+    "ColliderSet": "thud.particles.colliders.collider_set",
+    "Disc": "thud.particles.colliders.planar",
+    "ImpactMap": "thud.particles.maps.map_result",
+    "MapImpacts": "thud.particles.maps.map_result",
+    "Material": "thud.particles.sound.materials",
+    "Mesh": "thud.particles.colliders.mesh",
+    "ParticleSystem": "thud.particles.flight.system",
+    "Plane": "thud.particles.colliders.planar",
+    "Polygon": "thud.particles.colliders.planar",
+    "Quadric": "thud.particles.colliders.quadric",
+    "Rectangle": "thud.particles.colliders.planar",
+    "Solid": "thud.particles.colliders.solid",
+    "Surface": "thud.particles.colliders.surface",
+    "impact_coordinates": "thud.particles.maps.parameters",
+    "impact_map": "thud.particles.maps.impact_maps",
+    "render_sound": "thud.particles.sound.synthesis",
+    "sound_blocks": "thud.particles.sound.synthesis",
+    "splat": "thud.particles.maps.textures",
+    "surface_points": "thud.particles.maps.parameters",
+    "texture_at": "thud.particles.maps.textures",
+    "write_sound": "thud.particles.sound.synthesis",
 }
 
-_MODULES = {"materials", "scenes"}
+_MODULES = {"materials": "thud.particles.sound.materials", "scenes": "thud.particles.scenes"}
 
 __all__ = [
     "Blobs",
@@ -63,22 +63,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud.particles import materials, scenes
-    from thud.particles.blobs import Blobs
-    from thud.particles.collider import Collider
-    from thud.particles.collider_set import ColliderSet
-    from thud.particles.impact_maps import impact_map
-    from thud.particles.map_result import ImpactMap, MapImpacts
-    from thud.particles.materials import Material
-    from thud.particles.mesh import Mesh
-    from thud.particles.parameters import impact_coordinates, surface_points
-    from thud.particles.planar import Disc, Plane, Polygon, Rectangle
-    from thud.particles.quadric import Quadric
-    from thud.particles.solid import Solid
-    from thud.particles.sound import render_sound, sound_blocks, write_sound
-    from thud.particles.surface import Surface
-    from thud.particles.system import ParticleSystem
-    from thud.particles.textures import splat, texture_at
+    from thud.particles import scenes
+    from thud.particles.colliders.blobs import Blobs
+    from thud.particles.colliders.collider import Collider
+    from thud.particles.colliders.collider_set import ColliderSet
+    from thud.particles.colliders.mesh import Mesh
+    from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
+    from thud.particles.colliders.quadric import Quadric
+    from thud.particles.colliders.solid import Solid
+    from thud.particles.colliders.surface import Surface
+    from thud.particles.flight.system import ParticleSystem
+    from thud.particles.maps.impact_maps import impact_map
+    from thud.particles.maps.map_result import ImpactMap, MapImpacts
+    from thud.particles.maps.parameters import impact_coordinates, surface_points
+    from thud.particles.maps.textures import splat, texture_at
+    from thud.particles.sound import materials
+    from thud.particles.sound.materials import Material
+    from thud.particles.sound.synthesis import render_sound, sound_blocks, write_sound
 
 
 def __getattr__(name: str) -> Any:
@@ -87,7 +88,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _MODULES:
-        return importlib.import_module(f"thud.particles.{name}")
+        return importlib.import_module(_MODULES[name])
     raise AttributeError(f"module 'thud.particles' has no attribute {name!r}")
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.errors import InvalidInputError
-from thud.particles import materials
-from thud.particles.collider import Collider
-from thud.particles.planar import Disc, Plane, Polygon, Rectangle
-from thud.particles.quadric import Quadric
-from thud.particles.solid import Solid
-from thud.particles.system import ParticleSystem
+from thud.particles.colliders.collider import Collider
+from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
+from thud.particles.colliders.quadric import Quadric
+from thud.particles.colliders.solid import Solid
+from thud.particles.flight.system import ParticleSystem
+from thud.particles.sound import materials
 from thud.pose import Pose
 from thud.shapes import Box, Capsule, Compound, Cylinder
 

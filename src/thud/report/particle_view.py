@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud.particles.collider_set import ColliderSet, as_set
-from thud.particles.parameters import DEFAULT_EXTENT, impact_coordinates
-from thud.particles.system import ParticleSystem
-from thud.particles.textures import read_textures
+from thud.particles.colliders.collider_set import ColliderSet, as_set
+from thud.particles.flight.system import ParticleSystem
+from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates
+from thud.particles.maps.textures import read_textures
 from thud.report.camera import Camera
 from thud.results import ParticleImpacts
 

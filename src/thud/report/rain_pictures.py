@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.errors import MissingExtraError
-from thud.particles.map_result import COUNT, OFFSET, ImpactMap
-from thud.particles.parameters import charts_of
+from thud.particles.maps.map_result import COUNT, OFFSET, ImpactMap
+from thud.particles.maps.parameters import charts_of
 from thud.particles.scenes import Scene, Thing
 from thud.report.camera import Camera
 from thud.report.particle_view import Look, View

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.particles.blobs import Blobs
-from thud.particles.collider_set import as_set
-from thud.particles.map_encoding import scene_box
-from thud.particles.parameters import DEFAULT_EXTENT, charts_of
-from thud.particles.textures import splat
+from thud.particles.colliders.blobs import Blobs
+from thud.particles.colliders.collider_set import as_set
+from thud.particles.maps.map_encoding import scene_box
+from thud.particles.maps.parameters import DEFAULT_EXTENT, charts_of
+from thud.particles.maps.textures import splat
 from thud.results import ParticleImpacts
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 #: Public names and the module each comes from, imported on first use.
 _NAMES = {
-    "BoundingMaps": "thud.terrain.bounding_maps",
+    "BoundingMaps": "thud.terrain.bounding.maps",
     "DisplacedSurface": "thud.terrain.surface",
-    "GridField": "thud.terrain.fields",
-    "MadeSurface": "thud.terrain.make",
+    "GridField": "thud.terrain.making.fields",
+    "MadeSurface": "thud.terrain.making.make",
     "Samples": "thud.terrain.surface",
-    "SurfaceCollision": "thud.terrain.multiresolution",
-    "backward_project": "thud.terrain.backward",
-    "forward_project": "thud.terrain.forward",
-    "from_field": "thud.terrain.make",
-    "from_heights": "thud.terrain.heights",
-    "from_mesh": "thud.terrain.make",
-    "patch_triangles": "thud.terrain.bounding_triangles",
-    "surface_collision": "thud.terrain.multiresolution",
+    "SurfaceCollision": "thud.terrain.collision.multiresolution",
+    "backward_project": "thud.terrain.projection.backward",
+    "forward_project": "thud.terrain.projection.forward",
+    "from_field": "thud.terrain.making.make",
+    "from_heights": "thud.terrain.making.heights",
+    "from_mesh": "thud.terrain.making.make",
+    "patch_triangles": "thud.terrain.bounding.triangles",
+    "surface_collision": "thud.terrain.collision.multiresolution",
 }
 
 __all__ = [
@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud.terrain.backward import backward_project
-    from thud.terrain.bounding_maps import BoundingMaps
-    from thud.terrain.bounding_triangles import patch_triangles
-    from thud.terrain.fields import GridField
-    from thud.terrain.forward import forward_project
-    from thud.terrain.heights import from_heights
-    from thud.terrain.make import MadeSurface, from_field, from_mesh
-    from thud.terrain.multiresolution import SurfaceCollision, surface_collision
+    from thud.terrain.bounding.maps import BoundingMaps
+    from thud.terrain.bounding.triangles import patch_triangles
+    from thud.terrain.collision.multiresolution import SurfaceCollision, surface_collision
+    from thud.terrain.making.fields import GridField
+    from thud.terrain.making.heights import from_heights
+    from thud.terrain.making.make import MadeSurface, from_field, from_mesh
+    from thud.terrain.projection.backward import backward_project
+    from thud.terrain.projection.forward import forward_project
     from thud.terrain.surface import DisplacedSurface, Samples
 
 

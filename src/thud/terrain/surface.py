@@ -17,7 +17,7 @@ from thud.terrain import surface_check as check
 from thud.terrain.surface_arrays import SurfaceArrays
 
 if TYPE_CHECKING:
-    from thud.terrain.bounding_maps import BoundingMaps
+    from thud.terrain.bounding.maps import BoundingMaps
 
 Ints = npt.NDArray[np.int64]
 
@@ -182,8 +182,8 @@ class DisplacedSurface(Shape):
     @cached_property
     def _bounded(self) -> tuple[Floats, Floats]:
         """Planes (P, 8) and boxes (P, 6) of the primitives."""
-        from thud._threads import run_rows
-        from thud.terrain.bounding_planes import bounding_planes_rows
+        from thud._core.threads import run_rows
+        from thud.terrain.bounding.planes import bounding_planes_rows
 
         count = len(self._primitive_quads)
         planes, boxes = np.empty((count, 8)), np.empty((count, 6))
@@ -229,7 +229,7 @@ class DisplacedSurface(Shape):
 
     def quad_samples(self, rows: npt.ArrayLike) -> Samples:
         """The nodes of quads of one side: arrays (B, m, m, ...)."""
-        from thud._threads import run_rows
+        from thud._core.threads import run_rows
         from thud.terrain.sampling import quads_samples_rows
 
         chosen = np.ascontiguousarray(rows, dtype=np.int64).reshape(-1)
@@ -257,7 +257,7 @@ class DisplacedSurface(Shape):
         primitive : (N,) rows of `primitives`
         u, v : (N,) of a triangle along P1 - P0 and P2 - P0, of a quadrilateral along P1 - P0 and P3 - P0
         """
-        from thud._threads import run_rows
+        from thud._core.threads import run_rows
         from thud.terrain.sampling import forward_rows
 
         rows, first, second = np.broadcast_arrays(np.asarray(primitive, dtype=np.int64), u, v)
@@ -279,7 +279,7 @@ class DisplacedSurface(Shape):
 
     @cached_property
     def _maps(self) -> BoundingMaps:
-        from thud.terrain.bounding_maps import bounding_maps
+        from thud.terrain.bounding.maps import bounding_maps
 
         def get(rows: Ints) -> tuple[Floats, Floats, Floats]:
             found = self.quad_samples(rows)

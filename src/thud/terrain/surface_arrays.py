@@ -53,7 +53,7 @@ class SurfaceArrays(NamedTuple):
     lengths: npt.NDArray[np.float32]
     """Bounding lengths: a quad from its coarsest level to the finest, of each level the upper, then the lower ones."""
     codes: npt.NDArray[np.uint8]
-    """Growth of each cell, see `bounding_volume.py`; quads and levels in the order of the lengths."""
+    """Growth of each cell, see `terrain/bounding/volume.py`; quads and levels in the order of the lengths."""
     flat: npt.NDArray[np.uint8]
     """How many of the next finer levels would exclude nothing and are skipped."""
     ratio: int

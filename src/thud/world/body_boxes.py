@@ -7,9 +7,9 @@ import math
 from thud._core.decorators import device, kernel
 from thud.broadphase.boxes import FARTHEST
 from thud.constants import BODY_BOX
+from thud.convex.support import load_part, support
 from thud.math.pose import compose_rotation, load_rotation, load_translation, transform
 from thud.math.vec3 import dot, load3, norm
-from thud.narrowphase.support import load_part, support
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
 

@@ -1,4 +1,4 @@
-"""Temporal coherence of meshes: the fronts in their trees, kept for each pair of bodies (`narrowphase/tree_front.py`)."""
+"""Temporal coherence of meshes: the fronts in their trees, kept for each pair of bodies (`mesh/tree_front.py`)."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
-from thud.continuous.convex_dispatch import cast_packed
+from thud.convex import dispatch
+from thud.convex.casts.dispatch import cast_packed
 from thud.imagespace.options import ImageOptions
-from thud.narrowphase import dispatch
-from thud.narrowphase.mesh_volumes import surviving_levels
+from thud.mesh.volumes import surviving_levels
 from thud.pairing.ask import ask_pair, ask_shape
 from thud.pairing.families import MESH
 from thud.pairing.groups import ContactList, equal_rows

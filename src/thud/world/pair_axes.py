@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
+from thud.convex.support import load_part, support
 from thud.math.pose import load_rotation, load_translation, transform, unrotate
 from thud.math.vec3 import dot, load3
-from thud.narrowphase.support import load_part, support
 from thud.shapes.packed import BOUND, CENTER, KIND, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import HALF_SPACE
 

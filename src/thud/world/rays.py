@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import kernel
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.broadphase.boxes import LAYER
 from thud.bvh.morton_tree import build_morton_tree, entry_of_ray, rays_in_tree
+from thud.convex.rows.raycast import ray_shape, write_hit
 from thud.math.vec3 import load3
-from thud.narrowphase.raycast import ray_shape, write_hit
 from thud.pairing.ask import ask_shape
 from thud.pairing.groups import equal_rows
 from thud.results import WorldRayHits

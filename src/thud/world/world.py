@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._threads import run_rows
+from thud._core.threads import run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
 from thud.broadphase.choose import broad_phase
 from thud.bvh.morton_tree import boxes_in_tree

@@ -1,0 +1,1 @@
+"""When two convex shapes in motion first touch."""

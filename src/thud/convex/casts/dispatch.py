@@ -1,0 +1,78 @@
+"""Casts of convex shapes and compounds of them, from checked arguments to kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.threads import run_rows
+from thud.convex.casts.linear_cast import cast_rows
+from thud.convex.casts.turning_cast import turning_rows
+from thud.convex.queries import PAIR
+from thud.pairing.motions import by_rotation, empty_impacts
+from thud.pose import Pose
+from thud.results import Impacts
+from thud.shapes.compound import Compound
+from thud.shapes.packed import Packed, pack, pack_now
+from thud.shapes.shape import IDENTITY, Shape
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Rows of a turning pair that are worth a hand-over to another thread: each takes some microseconds.
+_ROWS = 64
+
+
+def cast_packed(
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
+    """First contacts with motions (N, 3) or (N, 6); `pairs` has one row for all, or `count`."""
+
+    def cast(query: str, rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
+        table = pairs if len(pairs) == 1 or rows is None else np.ascontiguousarray(pairs[rows])
+        kernels = _linear if query == "cast" else _turning
+        return kernels(packed, table, rows_a, rows_b, move_a, move_b, count, threads)
+
+    return by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+
+
+def _linear(
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
+    out = empty_impacts(count)
+    fields = (out.time, out.point, out.normal, out.status)
+    run_rows(cast_rows, count, threads, packed, pairs, rows_a, rows_b, 0, move_a, move_b, *fields)
+    return out
+
+
+def _turning(
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
+    out = empty_impacts(count)
+    fields = (out.time, out.point, out.normal, out.status)
+    arguments = (packed, pairs, rows_a, rows_b, 0, move_a, move_b)
+    run_rows(turning_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
+    return out
+
+
+def cast(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, move_a: Floats, move_b: Floats, threads: int | None
+) -> Impacts:
+    """First contacts with motions (N, 3)."""
+    return _linear(pack((a, b)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)
+
+
+def turning_cast(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, move_a: Floats, move_b: Floats,
+    inner_a: Floats = IDENTITY, inner_b: Floats = IDENTITY, threads: int | None,
+) -> Impacts:  # fmt: skip
+    """First contacts with motions (N, 6)."""
+    if inner_a is IDENTITY and inner_b is IDENTITY:
+        return _turning(pack((a, b)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)
+    sides = [
+        shape if inner is IDENTITY else Compound([shape], Pose.from_rows(inner))
+        for shape, inner in ((a, inner_a), (b, inner_b))
+    ]
+    return _turning(pack_now(tuple(sides)), PAIR, rows_a, rows_b, move_a, move_b, count, threads)

@@ -1,0 +1,115 @@
+"""Convex shapes and compounds of them: what the pair table calls. Two shapes are packed together, then see `dispatch.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.threads import run_rows
+from thud.convex import dispatch
+from thud.gates import unit
+from thud.results import ClosestPoints, Contacts, Distances, RayCrossings, RayHits
+from thud.shapes.packed import pack
+from thud.shapes.shape import SPHERE, Part, Shape
+from thud.shapes.sphere import Sphere
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: The table of a batch in which all rows compare the same two shapes.
+PAIR: Ints = np.array([[0, 1]], dtype=np.int64)
+
+
+def intersects(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None,
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Whether the two meet."""
+    packed = pack((a, b))
+    return dispatch.intersects(packed, PAIR, rows_a, rows_b, False, count, axes=axes, method=method, threads=threads)
+
+
+def distance(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None,
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+) -> Distances:  # fmt: skip
+    """Unsigned distances."""
+    options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads}
+    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+
+
+def signed_distance(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None,
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+) -> Distances:  # fmt: skip
+    """Signed distances; of compounds the deepest pair of parts."""
+    options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads, "signed": True}
+    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+
+
+def contacts(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, margin: float, max_points: int, threads: int | None
+) -> Contacts:
+    """Contact points; each pair of parts is a patch."""
+    options = {"margin": margin, "max_points": max_points, "threads": threads}
+    return dispatch.contacts(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+
+
+def raycast(
+    shape: Shape, origins: Floats, directions: Floats, rows: Floats, count: int, *,
+    reach: float, any_hit: bool, threads: int | None,
+) -> RayHits:  # fmt: skip
+    """First hits, or any."""
+    from thud.convex.rows.raycast import raycast_rows
+
+    out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
+    fields = (out.distance, out.point, out.normal, out.triangle)
+    arguments = (pack((shape,)), origins, unit(directions), rows, reach, int(any_hit))
+    run_rows(raycast_rows, count, threads, *arguments, *fields)
+    return out
+
+
+def raycast_all(
+    shape: Shape, origins: Floats, directions: Floats, rows: Floats, count: int, *, reach: float, threads: int | None
+) -> RayCrossings:
+    """All crossings."""
+    from thud.convex.rows.raycast_all import raycast_all_convex
+
+    return raycast_all_convex(pack((shape,)), origins, unit(directions), rows, count, reach, threads)
+
+
+def contains(
+    shape: Shape, points: Floats, rows: Floats, count: int, *, threads: int | None, method: str = "parts"
+) -> npt.NDArray[np.bool_]:
+    """Whether points lie in any part."""
+    from thud.convex.rows.closest_point import contains_rows
+
+    inside = np.empty(count, dtype=np.bool_)
+    run_rows(contains_rows, count, threads, pack((shape,)), points, rows, inside)
+    return inside
+
+
+class _Point(Sphere):
+    """A single point as a part: what closest_point compares a hull with."""
+
+    def __init__(self) -> None:
+        """A sphere of radius 0, which users cannot make."""
+
+    def parts(self) -> list[Part]:
+        """One point."""
+        return [Part(SPHERE, (), 0.0, np.zeros(3), 0.0)]
+
+
+_POINT = _Point()
+
+
+def closest_point(
+    shape: Shape, points: Floats, rows: Floats, count: int, *, signed: bool, threads: int | None
+) -> ClosestPoints:
+    """Closest points of the parts' surfaces."""
+    from thud.convex.rows.closest_point import closest_rows
+
+    out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
+    fields = (out.distance, out.point, out.triangle)
+    run_rows(closest_rows, count, threads, pack((shape, _POINT)), points, rows, int(signed), *fields)
+    return out

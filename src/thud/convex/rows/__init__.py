@@ -1,0 +1,1 @@
+"""Kernels over rows of pairs, rays and points."""

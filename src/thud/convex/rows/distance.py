@@ -1,0 +1,294 @@
+"""Rows of distances, unsigned and signed, with witness points in the world frame; a kernel for each way of answering
+(`row_groups.py`).
+
+`rows` has the batch rows that the kernel is for; none means all. `axes` has no rows, or cached normals from A to B to start
+the search from. Rows beyond `reach` get inf.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud.constants import EPA_FACES, EPA_FACES_FIRST
+from thud.convex.convex_pair import pair_distance, pair_signed, unsigned_outcome
+from thud.convex.epa import epa_ints, epa_reals
+from thud.convex.gjk import center_axis, part_size
+from thud.convex.hull_stream import (
+    GO_ON,
+    SLOT_INTS,
+    SLOT_REALS,
+    SLOTS,
+    STALLED,
+    U,
+    begin_search,
+    distance_step,
+    search_pair,
+    search_touch,
+    wave_supports,
+)
+from thud.convex.rows.row_groups import COMPOUND, HULLS, PLAIN
+from thud.convex.shape_pair import compound_distance, compound_signed
+from thud.math.pose import load_rotation, load_translation, rotate, transform
+from thud.pairing.rows import batch_row, first_axis, pair_rows, relative_pose
+from thud.shapes.packed import PART_START
+
+SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
+
+
+@device
+def write_distance(i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out):
+    """Row i from A's frame to the world. Beyond `reach`: distance inf, points and normal 0."""
+    status_out[i] = status
+    if d > reach:
+        distance_out[i] = math.inf
+        for k in range(3):
+            point_a_out[i, k] = 0.0
+            point_b_out[i, k] = 0.0
+            normal_out[i, k] = 0.0
+        return
+    ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+    p, n = transform(ra, ta, p), rotate(ra, n)
+    distance_out[i] = d
+    point_a_out[i, 0], point_a_out[i, 1], point_a_out[i, 2] = p
+    normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = n
+    if d == -math.inf:
+        # Two half-spaces: no witness on B; keep the fields finite.
+        point_b_out[i, 0], point_b_out[i, 1], point_b_out[i, 2] = p
+    else:
+        point_b_out[i, 0], point_b_out[i, 1], point_b_out[i, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
+
+
+@kernel(
+    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
+)
+def distance_rows(
+    start,
+    stop,
+    rows,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
+):
+    """Unsigned distances of plain pairs, by closed forms or support mappings."""
+    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
+    link_starts, links = packed.link_starts, packed.links
+    for j in range(start, stop):
+        i = batch_row(rows, j)
+        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
+        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
+        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
+        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
+        status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
+
+
+@kernel(
+    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
+)
+def hull_distance_rows(
+    start,
+    stop,
+    rows,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
+):
+    """Unsigned distances of pairs of hulls, through the stream (`hull_stream.py`). A search that makes no progress leaves its
+    row STALLED, for `distance_rows`."""
+    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
+    link_starts, links = packed.link_starts, packed.links
+    s, k = np.empty(SLOTS * SLOT_REALS), np.empty(SLOTS * SLOT_INTS, np.int64)
+    live = np.arange(SLOTS).astype(np.uint64)
+    count, j = 0, start
+    while True:
+        # Fill the free slots with the next pairs.
+        while count < SLOTS and j < stop:
+            i = batch_row(rows, j)
+            shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
+            r, t = relative_pose(poses_a, row_a, poses_b, row_b)
+            a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
+            axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
+            begin_search(ints, reals, a, b, r, t, axis, i, row_a, live[count], s, k)
+            count += 1
+            j += 1
+        if count == 0:
+            return
+        wave_supports(verts, link_starts, links, live, count, s, k)
+        kept = 0
+        for m in range(count):
+            slot = live[m]
+            o, q = slot * U(SLOT_REALS), slot * U(SLOT_INTS)
+            row, a, b, row_a = search_pair(k, q)
+            touch = search_touch(s, o)
+            # Not beyond reach before they are known to be apart.
+            limit = max(reach, touch)
+            outcome, v, p, lower = distance_step(s, k, o, q, limit, part_size(reals, a, b))
+            if outcome == GO_ON:
+                # The slots in use stay in front.
+                live[m], live[kept] = live[kept], slot
+                kept += 1
+            elif outcome == STALLED:
+                status_out[row] = STALLED
+            else:
+                status, d, p, n = unsigned_outcome(outcome, v, p, lower, 0.0, 0.0, touch, limit)
+                write_distance(
+                    row, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+                )
+        count = kept
+
+
+@kernel(
+    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
+)
+def compound_distance_rows(
+    start,
+    stop,
+    rows,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
+):
+    """Unsigned distances of pairs of which at least one is compound."""
+    for j in range(start, stop):
+        i = batch_row(rows, j)
+        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
+        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
+        status, d, p, n = compound_distance(packed, shape_a, shape_b, r, t, reach)
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
+
+
+@kernel(
+    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
+)
+def signed_rows(
+    start,
+    stop,
+    rows,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
+):
+    """Signed distances of plain pairs: negative penetration depth in an overlap."""
+    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
+    link_starts, links = packed.link_starts, packed.links
+    faces = np.int64(EPA_FACES_FIRST)
+    small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    large_x, large_k = np.empty(0), np.empty(0, np.int64)
+    x, k = small_x, small_k
+    j = start
+    while j < stop:
+        i = batch_row(rows, j)
+        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
+        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
+        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
+        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
+        status, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach, faces, x, k)
+        if status == UNCONVERGED and faces < EPA_FACES:
+            # The small polytope may have been full: once more with the large one.
+            faces = np.int64(EPA_FACES)
+            if large_x.shape[0] == 0:
+                large_x, large_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            x, k = large_x, large_k
+            continue
+        faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
+        j += 1
+
+
+@kernel(
+    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
+)
+def compound_signed_rows(
+    start,
+    stop,
+    rows,
+    packed,
+    pairs,
+    poses_a,
+    poses_b,
+    by_shape,
+    axes,
+    reach,
+    distance_out,
+    point_a_out,
+    point_b_out,
+    normal_out,
+    status_out,
+):
+    """Signed distances of pairs of which at least one is compound."""
+    faces = np.int64(EPA_FACES_FIRST)
+    small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+    large_x, large_k = np.empty(0), np.empty(0, np.int64)
+    x, k = small_x, small_k
+    j = start
+    while j < stop:
+        i = batch_row(rows, j)
+        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
+        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
+        status, d, p, n = compound_signed(packed, shape_a, shape_b, r, t, reach, faces, x, k)
+        if status == UNCONVERGED and faces < EPA_FACES:
+            # The small polytope may have been full: once more with the large one.
+            faces = np.int64(EPA_FACES)
+            if large_x.shape[0] == 0:
+                large_x, large_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
+            x, k = large_x, large_k
+            continue
+        faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
+        write_distance(
+            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
+        )
+        j += 1
+
+
+UNSIGNED_BY_WAY = {PLAIN: distance_rows, HULLS: hull_distance_rows, COMPOUND: compound_distance_rows}
+SIGNED_BY_WAY = {PLAIN: signed_rows, COMPOUND: compound_signed_rows}

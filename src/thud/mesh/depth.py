@@ -1,0 +1,223 @@
+"""Penetration of meshes: a short translation of B after which A and B are disjoint.
+
+For concave bodies the shortest one has no closed form. Every translation that leaves them disjoint bounds it from above,
+and going back from there towards where B was, until they touch, improves the bound. So: from the hulls' EPA depth, which
+clears everything, back to the first contact; then from directions all around, those that are free at what is the best so
+far (a boolean query each, cheap) or a little beyond it, back to their first contact; then a pattern search about the best
+few of these. The bound only ever falls, so that it never exceeds the hulls' depth, and what is returned has been found
+disjoint by the cast that led to it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud.constants import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
+from thud.convex import dispatch
+from thud.convex.queries import PAIR
+from thud.mesh.dispatch import Floats
+from thud.pairing.ask import ask_pair
+from thud.pairing.families import CONVEX
+from thud.pairing.leaves import some_rows
+from thud.pairing.plans import resolve, shape_plan
+from thud.results import CastStatus, Distances, Status
+from thud.shapes.packed import pack
+from thud.shapes.shape import HALF_SPACE, Part, Shape
+
+_STILL = np.zeros((1, 3))
+
+
+def signed_distance(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None = None
+) -> Distances:
+    """Signed distances of `count` rows, of any two shapes that can be cast: in an overlap the negative length of a
+    translation of B, along the normal, after which the two are disjoint."""
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    for row in np.flatnonzero(out.distance == 0.0):
+        pose_a, pose_b = some_rows(rows_a, np.array([row]), count), some_rows(rows_b, np.array([row]), count)
+        shift, point = clearing_translation(a, b, pose_a[:1], pose_b[:1], threads)
+        depth = float(np.linalg.norm(shift))
+        out.distance[row], out.point_a[row], out.point_b[row] = -depth, point, point - shift
+        out.normal[row] = shift / depth if depth > 0.0 else _any_normal(a, b, pose_a, pose_b)
+        out.status[row] = Status.OVERLAPPING
+    return out
+
+
+def _any_normal(a: Shape, b: Shape, row_a: Floats, row_b: Floats) -> Floats:
+    """From the middle of A to that of B."""
+    way = row_b[0, 9:] - row_a[0, 9:]
+    length = np.linalg.norm(way)
+    return way / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+
+
+def sphere_directions(count: int) -> Floats:
+    """(count, 3) directions spread evenly over the sphere (a Fibonacci spiral)."""
+    k = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * k / count
+    angle = math.pi * (3.0 - math.sqrt(5.0)) * k
+    ring = np.sqrt(1.0 - z * z)
+    return np.stack([ring * np.cos(angle), ring * np.sin(angle), z], axis=1)
+
+
+def clearing_translation(
+    a: Shape,
+    b: Shape,
+    row_a: Floats,
+    row_b: Floats,
+    threads: int | None = None,
+    *,
+    directions: Floats | None = None,
+    starts: int = DEPTH_STARTS,
+    along: Floats | None = None,
+    toward: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """(translation of B, point of A where they then touch) in the world, for one pose each that overlap.
+
+    directions : (D, 3) unit directions to look in; default: all around
+    starts : how many of the best of them to refine
+    along : unit direction to begin with, instead of that of the hulls' depth
+    toward : unit direction that the answer must have a part of
+    """
+    search = _Search(a, b, row_a, row_b, threads, toward)
+    for is_a, shape in ((True, a), (False, b)):
+        plane = half_space(shape)
+        if plane is not None:
+            # Out along its normal is the shortest way, and the only one needed.
+            search.back_from(search.outside(plane, is_a))
+            return search.shift, search.point
+    search.back_from(search.hulls_apart() if along is None else search.far_along(along))
+    if search.length == 0.0:
+        return search.shift, search.point
+    around = sphere_directions(DEPTH_DIRECTIONS) if directions is None else directions
+    ends = search.length * DEPTH_WIDER * around
+    # Those that are no better than the best so far may still lead to something better nearby.
+    seeds = [(search.length, search.shift / search.length)]
+    for shift in search.backs(ends[search.free(ends)]):
+        length = float(np.linalg.norm(shift))
+        if length > 0.0:
+            seeds.append((length, shift / length))
+    seeds.sort(key=lambda seed: seed[0])
+    chosen: list[tuple[float, Floats]] = []
+    for length, direction in seeds:
+        if len(chosen) < starts and all(direction @ other < 0.95 for _, other in chosen):
+            chosen.append((length, direction))
+    for length, direction in chosen:
+        search.refine(length, direction)
+    return search.shift, search.point
+
+
+def half_space(shape: Shape) -> Part | None:
+    """The part of a half-space; None for every other shape."""
+    if shape.family != CONVEX:
+        return None
+    (part,) = shape.parts()
+    return part if part.kind == HALF_SPACE else None
+
+
+def convex_cover(shape: Shape) -> Shape:
+    """A convex shape that holds the shape: its hull where there is one."""
+    entry = shape_plan("cover", shape.family).entry
+    assert entry is not None
+    return resolve(entry.function)(shape)
+
+
+class _Search:
+    """One pair at one pose each, and the shortest clearing translation so far."""
+
+    def __init__(
+        self, a: Shape, b: Shape, row_a: Floats, row_b: Floats, threads: int | None, toward: Floats | None = None
+    ) -> None:
+        self.a, self.b, self.row_a, self.row_b, self.threads, self.toward = a, b, row_a, row_b, threads, toward
+        self.shift, self.point, self.length = np.zeros(3), row_a[0, 9:].copy(), math.inf
+
+    def _moved(self, shifts: Floats) -> Floats:
+        rows = np.repeat(self.row_b, len(shifts), axis=0)
+        rows[:, 9:] += shifts
+        return rows
+
+    def free(self, shifts: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which of the translations leave the two disjoint."""
+        if len(shifts) == 0:
+            return np.zeros(0, dtype=bool)
+        rows = self._moved(shifts)
+        free = ~ask_pair("intersects", self.a, self.b, self.row_a, rows, len(shifts), threads=self.threads)
+        return free if self.toward is None else free & (shifts @ self.toward > 0.0)
+
+    def backs(self, shifts: Floats) -> Floats:
+        """Each translation shortened until the two touch; the best is kept."""
+        if len(shifts) == 0:
+            return shifts
+        rows = self._moved(shifts)
+        options = {"move_a": _STILL, "move_b": -shifts, "threads": self.threads}
+        found = ask_pair("cast", self.a, self.b, self.row_a, rows, len(shifts), **options)
+        # One that touches from the start stays as it is.
+        time = np.where(found.status == CastStatus.MISS, 1.0, np.minimum(found.time, 1.0))
+        ends = shifts * (1.0 - time)[:, None]
+        lengths = np.linalg.norm(ends, axis=1)
+        lengths[found.status == CastStatus.UNCONVERGED] = math.inf
+        best = int(np.argmin(lengths))
+        if lengths[best] < self.length:
+            self.length, self.shift = float(lengths[best]), ends[best]
+            self.point = found.point[best]
+        return ends[np.isfinite(lengths)]
+
+    def back_from(self, shift: Floats) -> None:
+        """Start from a translation that clears all, or that touches."""
+        further = shift * (1.0 + 1e-7)
+        self.length, self.shift, self.point = float(np.linalg.norm(further)), further, self.row_a[0, 9:].copy()
+        for _ in range(60):
+            if self.free(further[None])[0]:
+                break
+            further = further * 1.1
+            self.length, self.shift = float(np.linalg.norm(further)), further
+        self.backs(further[None])
+
+    def refine(self, length: float, direction: Floats) -> None:
+        """Pattern search: twelve directions about the best, closer and closer, each free or not a little below its length."""
+        angle = math.sqrt(4.0 / DEPTH_DIRECTIONS) * 2.0
+        for _ in range(DEPTH_STEPS):
+            if angle < DEPTH_FINEST:
+                return
+            u = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
+            u /= np.linalg.norm(u)
+            v = np.cross(direction, u)
+            turn = np.arange(6) * (math.pi / 3.0)
+            ring = np.cos(turn)[:, None] * u + np.sin(turn)[:, None] * v
+            around = np.concatenate([direction + math.tan(angle) * ring, direction + math.tan(0.5 * angle) * ring])
+            around /= np.linalg.norm(around, axis=1, keepdims=True)
+            ends = length * (1.0 - 0.1 * angle * angle) * around
+            ends = self.backs(ends[self.free(ends)])
+            if len(ends) == 0:
+                angle *= 0.5
+                continue
+            lengths = np.linalg.norm(ends, axis=1)
+            best = int(np.argmin(lengths))
+            if lengths[best] == 0.0:
+                return
+            length, direction = float(lengths[best]), ends[best] / lengths[best]
+
+    def hulls_apart(self) -> Floats:
+        """A translation that parts the two hulls."""
+        pair = convex_cover(self.a), convex_cover(self.b)
+        found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
+        if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
+            return -found.distance[0] * found.normal[0]
+        return np.array([0.0, 0.0, 1e-6 * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])
+
+    def far_along(self, direction: Floats) -> Floats:
+        """A translation along the direction that parts balls about the two."""
+        (center_a, radius_a), (center_b, radius_b) = self.a.bounding_sphere(), self.b.bounding_sphere()
+        place_a = self.row_a[0, :9].reshape(3, 3) @ center_a + self.row_a[0, 9:]
+        place_b = self.row_b[0, :9].reshape(3, 3) @ center_b + self.row_b[0, 9:]
+        return (float(np.linalg.norm(place_b - place_a)) + radius_a + radius_b) * direction
+
+    def outside(self, plane: Part, is_a: bool) -> Floats:
+        """The translation of B along a half-space's normal that parts it from the other's ball."""
+        row_h, row_o, other = (self.row_a, self.row_b, self.b) if is_a else (self.row_b, self.row_a, self.a)
+        normal = row_h[0, :9].reshape(3, 3) @ np.array(plane.parameters[:3])
+        center, radius = other.bounding_sphere()
+        place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:]
+        depth = plane.parameters[3] - (normal @ (place - row_h[0, 9:]) - radius)
+        return (depth if is_a else -depth) * normal

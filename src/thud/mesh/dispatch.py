@@ -1,0 +1,258 @@
+"""From checked arguments to kernels: two meshes, and a convex shape (one part) with a mesh. What the pair table calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.threads import run_rows
+from thud.convex.dispatch import empty_distances
+from thud.pairing.leaves import some_rows
+from thud.pairing.pair_cache import LeafCache
+from thud.results import Distances, Status, TrianglePairs
+from thud.shapes.shape import HALF_SPACE, IDENTITY, Shape
+from thud.shapes.triangle_mesh import TriangleMesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+#: Rows of a mesh pair that are worth a hand-over to another thread.
+ROWS = 8
+
+
+def mesh_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
+    """The 8-wide tree, triangles and origin of a mesh as kernels take them."""
+    return mesh.pair_tree.boxes, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
+
+
+def mesh_obbs(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
+    """The same with oriented boxes."""
+    return mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
+
+
+def both_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], Ints, Floats, Floats]:
+    """The same with both."""
+    return mesh.pair_tree.boxes, mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
+
+
+def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
+    """Type of bounding volume that a pair of meshes asks for, A's first; None: boxes without support planes, the fast walk."""
+    for mesh in (a, b):
+        if mesh.bounding != "aabb":
+            return mesh.bounding
+    return "aabb" if a.spm is not None and b.spm is not None else None
+
+
+# One inside the other ----------------------------------------------------------------------------------------------------
+
+
+def contained(
+    outer: TriangleMesh, inner: Floats, rows_o: Floats, rows_i: Floats, count: int, threads: int | None
+) -> tuple[Bools, Floats]:
+    """(whether any of the points (C, 3) of another shape lies in a closed mesh, the first that does, in the world)."""
+    found, where = np.zeros(count, dtype=bool), np.zeros((count, 3))
+    if not outer.is_closed:
+        return found, where
+    for point in inner:
+        world = rows_i[:, :9].reshape(-1, 3, 3) @ point + rows_i[:, 9:]
+        local = np.einsum("nji,nj->ni", rows_o[:, :9].reshape(-1, 3, 3), world - rows_o[:, 9:])
+        local, world = np.broadcast_to(local, (count, 3)), np.broadcast_to(world, (count, 3))
+        box = outer.node_boxes[0]
+        near = ((local - outer.origin >= box[:3]) & (local - outer.origin <= box[3:])).all(axis=1) & ~found
+        rows = np.flatnonzero(near)
+        if len(rows) == 0:
+            continue
+        inside = rows[mesh_contains(outer, local[rows], threads)]
+        found[inside] = True
+        where[inside] = world[inside]
+    return found, where
+
+
+def meshes_contained(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
+) -> tuple[Bools, Floats]:
+    """(whether a part of one mesh lies inside the other, a common point) for rows whose surfaces do not meet."""
+    found, where = contained(a, b.component_points, rows_a, rows_b, count, threads)
+    rows = np.flatnonzero(~found)
+    if len(rows):
+        poses = some_rows(rows_b, rows, count), some_rows(rows_a, rows, count)
+        found[rows], where[rows] = contained(b, a.component_points, *poses, len(rows), threads)
+    return found, where
+
+
+def convex_contained(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
+) -> tuple[Bools, Floats]:
+    """The same for a convex shape, of which one point is enough. No mesh holds a half-space."""
+    (part,) = a.parts()
+    points = part.center[None] if part.kind != HALF_SPACE else np.empty((0, 3))
+    return contained(b, points, rows_b, rows_a, count, threads)
+
+
+def mesh_contains(mesh: TriangleMesh, points: Floats, threads: int | None) -> Bools:
+    """(N,) whether points, in the mesh's frame, lie in a closed mesh."""
+    from thud.mesh.contains import contains
+
+    return contains(mesh, np.ascontiguousarray(points), IDENTITY[None].copy(), len(points), method="ray", threads=threads)
+
+
+# Do they meet? -----------------------------------------------------------------------------------------------------------
+
+
+def intersects(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None,
+    cache: LeafCache | None = None,
+) -> Bools:  # fmt: skip
+    """Whether two meshes meet, a closed one being solid; what is undecided counts as meeting."""
+    hit = _surfaces_meet(a, b, rows_a, rows_b, count, threads, cache)
+    rows = np.flatnonzero(~hit)
+    if len(rows):
+        poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+        hit[rows] = meshes_contained(a, b, *poses, len(rows), threads)[0]
+    return hit
+
+
+def _surfaces_meet(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None, cache: LeafCache | None
+) -> Bools:
+    bounding = _own_volumes(a, b)
+    if bounding is not None:
+        from thud.mesh.volumes import surfaces_meet
+
+        return surfaces_meet(a, b, rows_a, rows_b, bounding=bounding, threads=threads)[0]
+    status = np.zeros(count, dtype=np.uint8)
+    if cache is not None and cache.has_fronts:
+        from thud.mesh.coherent import coherent_intersects_rows
+
+        tests = np.zeros(count, dtype=np.int64)
+        kept = (cache.rows, cache.found("meet", 2), *cache.fronts("meet").arrays)
+        arrays = (*both_arrays(a), *both_arrays(b), rows_a, rows_b, *kept, tests, status)
+        run_rows(coherent_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
+        cache.add_box_tests(tests)
+        return status != Status.SEPARATED
+    from thud.mesh.mesh_mesh import mesh_intersects_rows
+
+    found = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.found("meet", 2)[cache.rows]
+    trees = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, found, status)
+    run_rows(mesh_intersects_rows, count, threads, *trees, rows_per_chunk=ROWS)
+    if cache is not None:
+        cache.found("meet", 2)[cache.rows] = found
+    return status != Status.SEPARATED
+
+
+def convex_intersects(a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None) -> Bools:
+    """Whether a convex shape meets a mesh."""
+    from thud.mesh.mesh_convex import convex_intersects_rows, convex_query
+
+    status = np.zeros(count, dtype=np.uint8)
+    arrays = (*both_arrays(b), *convex_query(a), rows_a, rows_b, status)
+    run_rows(convex_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
+    hit = status != Status.SEPARATED
+    rows = np.flatnonzero(~hit)
+    if len(rows):
+        poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+        hit[rows] = convex_contained(a, b, *poses, len(rows), threads)[0]
+    return hit
+
+
+# How far are they apart? -------------------------------------------------------------------------------------------------
+
+
+def distance(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf,
+    threads: int | None, cache: LeafCache | None = None,
+) -> Distances:  # fmt: skip
+    """Unsigned distances of two meshes; those beyond `reach` get inf."""
+    out = empty_distances(count)
+    # Tree positions of the closest triangles, before and after.
+    near = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.found("near", 2)
+    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
+    arrays = (*mesh_obbs(a), *mesh_obbs(b), rows_a, rows_b, reach, *fields, near)
+    if cache is not None and cache.has_fronts:
+        from thud.mesh.coherent import coherent_distance_rows
+
+        tests = np.zeros(count, dtype=np.int64)
+        run_rows(coherent_distance_rows, count, threads, *arrays, *cache.fronts("near").arrays, tests, rows_per_chunk=ROWS)
+        cache.add_box_tests(tests)
+    else:
+        from thud.mesh.distance import mesh_distance_rows
+
+        run_rows(mesh_distance_rows, count, threads, *arrays, rows_per_chunk=ROWS)
+    return _with_contained(out, meshes_contained, a, b, rows_a, rows_b, count, threads)
+
+
+def convex_distance(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf,
+    threads: int | None, cache: LeafCache | None = None,
+) -> Distances:  # fmt: skip
+    """Unsigned distances of a convex shape and a mesh."""
+    from thud.mesh.mesh_convex import convex_distance_rows, convex_query
+
+    out = empty_distances(count)
+    near = np.full((count, 1), -1, dtype=np.int64) if cache is None else cache.found("near", 1)
+    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status, near[:, 0])
+    query = (*mesh_obbs(b), *convex_query(a), rows_a, rows_b, reach)
+    run_rows(convex_distance_rows, count, threads, *query, *fields, rows_per_chunk=ROWS)
+    return _with_contained(out, convex_contained, a, b, rows_a, rows_b, count, threads)
+
+
+def _with_contained(
+    out: Distances, inside_of: Any, a: Any, b: Any, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
+) -> Distances:
+    """Rows whose surfaces are apart, but of which one lies inside the other, overlap."""
+    apart = np.flatnonzero(out.distance > 0.0)
+    if len(apart):
+        poses = some_rows(rows_a, apart, count), some_rows(rows_b, apart, count)
+        inside, where = inside_of(a, b, *poses, len(apart), threads)
+        rows = apart[inside]
+        out.distance[rows], out.normal[rows], out.status[rows] = 0.0, 0.0, Status.OVERLAPPING
+        out.point_a[rows] = out.point_b[rows] = where[inside]
+    return out
+
+
+# Which triangles meet? ---------------------------------------------------------------------------------------------------
+
+
+def triangle_pairs(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None,
+    cache: LeafCache | None = None,
+) -> TrianglePairs:  # fmt: skip
+    """All pairs of triangles that meet, sorted by row, triangle of A, triangle of B."""
+    bounding = _own_volumes(a, b)
+    if bounding is not None:
+        from thud.mesh.volumes import surface_pairs
+
+        return TrianglePairs(*surface_pairs(a, b, rows_a, rows_b, bounding=bounding, threads=threads))
+    block: Any
+    arrays: tuple[Any, ...]
+    tests = np.zeros(count, dtype=np.int64)
+    if cache is not None and cache.has_fronts:
+        from thud.mesh.coherent import coherent_pairs_block as block
+
+        arrays = (*both_arrays(a), *both_arrays(b), rows_a, rows_b, *cache.fronts("pairs").arrays, tests)
+    else:
+        from thud.mesh.mesh_mesh import mesh_pairs_block as block
+
+        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
+    chunks: dict[int, Ints] = {}
+
+    def collect(start: int, stop: int) -> None:
+        """Rows start .. stop; the buffer grows until a row fits in."""
+        buffer, parts, row = np.empty((1024, 3), dtype=np.int64), [np.empty((0, 3), dtype=np.int64)], start
+        while row < stop:
+            row, used, wanted = block(row, stop, *arrays, buffer)
+            parts.append(buffer[:used].copy())
+            if wanted > len(buffer):
+                buffer = np.empty((2 * wanted, 3), dtype=np.int64)
+        chunks[start] = np.concatenate(parts)
+
+    run_rows(collect, count, threads, rows_per_chunk=ROWS)
+    if cache is not None:
+        cache.add_box_tests(tests)
+    found = np.concatenate([chunks[start] for start in sorted(chunks)])
+    triangle_a, triangle_b = a.tree.order[found[:, 1]], b.tree.order[found[:, 2]]
+    order = np.lexsort((triangle_b, triangle_a, found[:, 0]))
+    return TrianglePairs(found[order, 0], triangle_a[order], triangle_b[order])

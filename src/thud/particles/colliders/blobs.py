@@ -1,0 +1,114 @@
+"""Blobs: implicit surfaces about balls as colliders of particles, 5.2.1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.constants import MESH_COORDINATE
+from thud.errors import InvalidInputError
+from thud.gates import as_points
+from thud.particles.colliders.collider import Collider, Floats
+from thud.particles.colliders.frame import widened
+from thud.pose import finite_array
+
+
+@dataclass(frozen=True, eq=False)
+class Blobs(Collider):
+    """The surface f(p) = threshold, f a sum over balls of strength (1 - |p - centre|^2 / radius^2)^3 inside each.
+
+    Balls melt into one another where they overlap; those of negative strength carve. World frame.
+
+    Parameters
+    ----------
+    centers : (N, 3) metres
+    radii : (N,) or one number; how far each reaches, metres. The surface of a lone ball of strength 1 lies where
+        |p - c| = radius sqrt(1 - threshold^(1/3))
+    strengths : (N,) or one number, not 0
+    threshold : not 0; the surface is where f equals it
+    restitution, friction, material : see `Collider`
+
+    The part of an impact is the ball that adds most to f there.
+    """
+
+    centers: npt.ArrayLike
+    radii: npt.ArrayLike
+    strengths: npt.ArrayLike = 1.0
+    threshold: float = 0.5
+    _values: tuple[Floats, Floats, Floats] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        centers = as_points(self.centers, "centers").copy()
+        if np.abs(centers).max() > MESH_COORDINATE:
+            row = int(np.argmax(np.abs(centers).max(axis=1)))
+            raise InvalidInputError(f"centers: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of colliders")
+        radii, strengths = (_per_ball(getattr(self, name), name, len(centers)) for name in ("radii", "strengths"))
+        if (radii <= 0.0).any():
+            raise InvalidInputError(f"radii: row {int(np.argmax(radii <= 0.0))} is not positive")
+        if (strengths == 0.0).any():
+            raise InvalidInputError(f"strengths: row {int(np.argmax(strengths == 0.0))} is 0; leave the ball out")
+        threshold = finite_array(self.threshold, "threshold")
+        if threshold.ndim != 0 or threshold == 0.0:
+            raise InvalidInputError(f"threshold: expected a number that is not 0, got {self.threshold!r}")
+        for name, value in (("centers", centers), ("radii", radii), ("strengths", strengths)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "threshold", float(threshold))
+        object.__setattr__(self, "_values", (centers, radii, strengths))
+        self.check_response()
+
+    def value(self, points: npt.ArrayLike) -> Floats:
+        """(N,) f - threshold at points, metres; positive inside where strengths are."""
+        centers, radii, strengths = self._values
+        p = as_points(points, "points")
+        total = np.full(len(p), -self.threshold)
+        for c, r, s in zip(centers, radii, strengths):
+            g = np.maximum(0.0, 1.0 - ((p - c) ** 2).sum(axis=1) / r**2)
+            total += s * g**3
+        return total
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """What `blob_rows` reads, in its order: balls, tree over them, threshold, the largest coordinate."""
+        from thud.bvh.morton_tree import build_morton_tree
+
+        centers, radii, strengths = self._values
+        balls = np.zeros((len(centers), 6))
+        balls[:, :3], balls[:, 5] = centers, strengths
+        for k, radius in enumerate(radii.tolist()):
+            exact = 1 / Fraction(radius) ** 2
+            balls[k, 3] = float(exact)
+            balls[k, 4] = float(exact - Fraction(balls[k, 3]))
+        boxes, skip, item = build_morton_tree(np.ascontiguousarray(np.concatenate(self._boxes(), axis=1)))
+        reach = float(np.abs(centers).max() + radii.max())
+        return balls, boxes, skip, item, self.threshold, reach
+
+    def _boxes(self) -> tuple[Floats, Floats]:
+        centers, radii, _strengths = self._values
+        return centers - radii[:, None], centers + radii[:, None]
+
+    def box(self) -> Floats:
+        """(6,) lower and upper corner of all that the balls reach, metres."""
+        lower, upper = self._boxes()
+        return widened(lower.min(axis=0), upper.max(axis=0))
+
+    def earliest(
+        self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any
+    ) -> None:
+        """Improve the earliest crossing of each of the first rows (see `flights.py`); `place` is the collider's."""
+        from thud.particles.crossings.blob_path import blob_rows
+
+        blob_rows(0, rows, *self.arrays, place, paths, came, last, time, hit, normal, status)
+
+
+def _per_ball(value: npt.ArrayLike, name: str, count: int) -> Floats:
+    """(count,) numbers from as many or one."""
+    array = finite_array(value, name)
+    if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
+        raise InvalidInputError(f"{name}: expected one number or one a ball ({count}), got shape {array.shape}")
+    return np.array(np.broadcast_to(array, count), dtype=np.float64)

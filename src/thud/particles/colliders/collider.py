@@ -1,0 +1,45 @@
+"""What every collider has: how particles bounce off it, and the material that is heard. World frame, two-sided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.errors import InvalidInputError
+from thud.pose import finite_array
+
+if TYPE_CHECKING:
+    from thud.particles.sound.materials import Material
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collider:
+    """A surface that particles hit from either side.
+
+    Parameters
+    ----------
+    restitution : from 0 to 1; speed along the normal after an impact over that before
+    friction : at least 0; Coulomb's: the impact takes up to friction times what it turns along the normal off the rest
+    material : what is heard when a particle hits; None is silent
+    """
+
+    may_doubt: ClassVar[bool] = True
+    """Whether its kernel may leave a crossing in doubt; those that never do are asked first."""
+
+    restitution: float = 0.5
+    friction: float = 0.0
+    material: Material | None = None
+
+    def check_response(self) -> None:
+        """Check restitution and friction; called by each collider when it is made."""
+        for name in ("restitution", "friction"):
+            value = finite_array(getattr(self, name), name)
+            if value.ndim != 0 or value < 0.0 or (name == "restitution" and value > 1.0):
+                expected = "a number from 0 to 1" if name == "restitution" else "a number of at least 0"
+                raise InvalidInputError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+            object.__setattr__(self, name, float(value))

@@ -1,0 +1,1 @@
+"""Where paths cross colliders."""

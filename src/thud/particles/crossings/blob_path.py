@@ -1,0 +1,388 @@
+"""Paths against implicit blobs, by interval root finding: 5.2.1.
+
+    f(p) = sum_i s_i g_i^3 - threshold,   g_i = max(0, 1 - |p - c_i|^2 / R_i^2)    (Wyvill et al. 1986)
+
+Along a path |p - c_i|^2 is a quartic in time. Over a cell, an interval of time of middle m and half width w, its Taylor
+polynomial about m bounds it, so g_i, and so h = f(p) and h'; and h also lies in h(m) + [-w, w] h'. All bounds are widened by
+those of their roundoff (`enclose`). Cells are taken in the order of time and halved:
+
+- where h does not hold 0, its sign is known: if it is not that of before, h has crossed 0 in between;
+- where h' does not hold 0, h is monotone, and its sign at the end of the cell tells as much;
+- in a cell narrower than BLOB_RESOLUTION of the time within reach of the balls, or in which h is nothing but roundoff, its
+  extreme is looked at with 32 digits: only crossings there and back within one such cell that do not reach it can be missed. A
+  touch is no crossing.
+
+The crossing is then found by Newton's method in its bracket, with values of h of 32 digits. Outside of all balls h is
+-threshold; the tree over their boxes tells when the path is near which.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import exact_device, exact_kernel
+from thud.constants import (
+    BLOB_CELLS,
+    BLOB_EXACT,
+    BLOB_NOISE,
+    BLOB_RESOLUTION,
+    BLOB_STEPS,
+    START_ROUNDOFF,
+    START_SAME,
+    START_SLOPE,
+    UNIT_ROUNDOFF,
+)
+from thud.geometry.predicates import two_diff, two_product
+from thud.particles.crossings.double_double import dd_dot_dd, dd_product, dd_scaled, dd_shifted, dd_sum
+from thud.particles.crossings.path_box import (
+    CAME,
+    LOCAL,
+    REST,
+    SIZE,
+    TURNS,
+    A,
+    V,
+    X,
+    improves,
+    narrow_box,
+    path_pieces,
+    path_velocity,
+    piece_begin,
+    unit3,
+)
+
+_I = np.int64
+
+# Columns of a ball: centre, 1 / R^2 and the rest of it, strength.
+CENTER, INVERSE2, INVERSE2_REST, STRENGTH = 0, 3, 4, 5
+BALL = 6
+
+# What `enclose` writes: bounds of h and of h' over the cell, bounds of h in its middle.
+LOW, HIGH, STEEP_LOW, STEEP_HIGH, MIDDLE_LOW, MIDDLE_HIGH = range(6)
+
+# Halved cells that wait: each halving adds one, and the resolution ends them.
+CELL_STACK = 64
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], f8[:,::1], i8, f8, f8[::1], f8, f8, f8[::1]")
+def enclose(balls, items, spans, count, threshold, local, begin, end, out):
+    """Bounds of h, of h' and of h in the middle, for times from begin to end; outward rounded."""
+    m, w = 0.5 * (begin + end), 0.5 * (end - begin)
+    # Half a roundoff may be missing at either end.
+    w += 2.0 * UNIT_ROUNDOFF * abs(m)
+    v0 = path_velocity(local, m)
+    hx, hy, hz = 0.5 * local[A], 0.5 * local[A + 1], 0.5 * local[A + 2]
+    fast = abs(local[V]) + abs(local[V + 1]) + abs(local[V + 2])
+    pull = abs(local[A]) + abs(local[A + 1]) + abs(local[A + 2])
+    off = 8.0 * UNIT_ROUNDOFF * (local[SIZE] + m * (fast + m * pull))
+    off_speed = 4.0 * UNIT_ROUNDOFF * (fast + m * pull)
+    speed = abs(v0[0]) + abs(v0[1]) + abs(v0[2])
+    low, high, steep_low, steep_high, mid_low, mid_high = -threshold, -threshold, 0.0, 0.0, -threshold, -threshold
+    weight, steep_weight = abs(threshold), 0.0
+    for j in range(count):
+        if spans[j, 0] > end or spans[j, 1] < begin:
+            continue
+        k = items[j]
+        qx = local[X] - balls[k, 0] + m * (local[V] + m * hx)
+        qy = local[X + 1] - balls[k, 1] + m * (local[V + 1] + m * hy)
+        qz = local[X + 2] - balls[k, 2] + m * (local[V + 2] + m * hz)
+        s, r2 = balls[k, STRENGTH], balls[k, INVERSE2]
+        # |q(m + t)|^2 = k0 + k1 t + k2 t^2 + k3 t^3 + k4 t^4.
+        k0 = qx * qx + qy * qy + qz * qz
+        k1 = 2.0 * (qx * v0[0] + qy * v0[1] + qz * v0[2])
+        k2 = v0[0] * v0[0] + v0[1] * v0[1] + v0[2] * v0[2] + 2.0 * (qx * hx + qy * hy + qz * hz)
+        k3 = 2.0 * (v0[0] * hx + v0[1] * hy + v0[2] * hz)
+        k4 = hx * hx + hy * hy + hz * hz
+        # Roundoff of the square and of its slope: from that of q and q', and of the products.
+        far = abs(qx) + abs(qy) + abs(qz) + w * (speed + w * pull)
+        swift = speed + 2.0 * w * pull
+        err = (2.0 * far * off + 24.0 * UNIT_ROUNDOFF * far * far) * r2 + 8.0 * UNIT_ROUNDOFF
+        err_slope = (2.0 * (off * swift + far * off_speed) + 24.0 * UNIT_ROUNDOFF * far * swift) * r2
+        bend = k2 - abs(k3) * w
+        bent = k2 + abs(k3) * w + k4 * w * w
+        if bend > 0.0 and abs(k1) < 2.0 * bend * w:
+            least = k0 - k1 * k1 / (4.0 * bend)
+        else:
+            least = k0 - abs(k1) * w + bend * w * w
+        most = k0 + abs(k1) * w + max(0.0, bent) * w * w
+        g_low, g_high = max(0.0, 1.0 - most * r2 - err), max(0.0, 1.0 - max(0.0, least) * r2 + err)
+        if g_high == 0.0:
+            continue
+        cube_low, cube_high = g_low * g_low * g_low, g_high * g_high * g_high
+        low += min(s * cube_low, s * cube_high)
+        high += max(s * cube_low, s * cube_high)
+        weight += abs(s) * cube_high
+        g_mid, err = 1.0 - k0 * r2, err + 4.0 * UNIT_ROUNDOFF
+        g0, g1 = max(0.0, g_mid - err), max(0.0, g_mid + err)
+        mid_low += min(s * g0 * g0 * g0, s * g1 * g1 * g1)
+        mid_high += max(s * g0 * g0 * g0, s * g1 * g1 * g1)
+        # g' = -(|q|^2)' / R^2.
+        turn = w * max(abs(2.0 * k2 - 3.0 * abs(k3) * w), abs(2.0 * k2 + 3.0 * abs(k3) * w + 4.0 * k4 * w * w))
+        p_low, p_high = (-k1 - turn) * r2 - err_slope, (-k1 + turn) * r2 + err_slope
+        square_low, square_high = g_low * g_low, g_high * g_high
+        d_low = 3.0 * (square_high if p_low < 0.0 else square_low) * p_low
+        d_high = 3.0 * (square_high if p_high > 0.0 else square_low) * p_high
+        steep_low += min(s * d_low, s * d_high)
+        steep_high += max(s * d_low, s * d_high)
+        steep_weight += abs(s) * max(abs(d_low), abs(d_high))
+    slack = (8.0 + 2.0 * count) * UNIT_ROUNDOFF
+    low, high = low - slack * weight, high + slack * weight
+    mid_low, mid_high = mid_low - slack * weight, mid_high + slack * weight
+    steep_low, steep_high = steep_low - slack * steep_weight, steep_high + slack * steep_weight
+    steepest = w * max(abs(steep_low), abs(steep_high)) * (1.0 + 4.0 * UNIT_ROUNDOFF)
+    low, high = max(low, mid_low - steepest), min(high, mid_high + steepest)
+    out[LOW], out[HIGH], out[STEEP_LOW], out[STEEP_HIGH] = low, high, steep_low, steep_high
+    out[MIDDLE_LOW], out[MIDDLE_HIGH] = mid_low, mid_high
+
+
+@exact_device
+def _place(local, balls, k, axis, t, t2):
+    """A coordinate of p(t) - c as a double-double; t2 = t^2."""
+    start = dd_sum(two_diff(local[X + axis], balls[k, CENTER + axis]), two_product(t, local[V + axis]))
+    return dd_sum(start, dd_scaled(t2, 0.5 * local[A + axis]))
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], i8, f8, f8[::1], f8")
+def blob_value(balls, items, count, threshold, local, t):
+    """(h, h') at t, h from double-doubles."""
+    h, steep = (-threshold, 0.0), 0.0
+    v = path_velocity(local, t)
+    t2 = two_product(t, t)
+    for j in range(count):
+        k = items[j]
+        q = (_place(local, balls, k, 0, t, t2), _place(local, balls, k, 1, t, t2), _place(local, balls, k, 2, t, t2))
+        r2 = (balls[k, INVERSE2], balls[k, INVERSE2_REST])
+        g = dd_sum((1.0, 0.0), dd_shifted(dd_product(dd_dot_dd(q, q), r2), -1.0))
+        if g[0] > 0.0:
+            h = dd_sum(h, dd_scaled(dd_product(dd_product(g, g), g), balls[k, STRENGTH]))
+            along = q[0][0] * v[0] + q[1][0] * v[1] + q[2][0] * v[2]
+            steep -= 6.0 * balls[k, STRENGTH] * g[0] * g[0] * along * r2[0]
+    return h[0], steep
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], i8, f8[::1], f8")
+def blob_normal(balls, items, count, local, t):
+    """(-grad f, the ball that adds most): out of the blobs where strengths are positive; not of unit length."""
+    nx, ny, nz, most, strongest = 0.0, 0.0, 0.0, -1.0, _I(-1)
+    for j in range(count):
+        k = items[j]
+        qx = local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A])
+        qy = local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1])
+        qz = local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2])
+        g = max(0.0, 1.0 - (qx * qx + qy * qy + qz * qz) * balls[k, INVERSE2])
+        scale = 6.0 * balls[k, STRENGTH] * g * g * balls[k, INVERSE2]
+        nx, ny, nz = nx + scale * qx, ny + scale * qy, nz + scale * qz
+        adds = abs(balls[k, STRENGTH]) * g * g * g
+        if adds > most or (adds == most and k < strongest):
+            most, strongest = adds, k
+    return (nx, ny, nz), strongest
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], i8, f8, f8[::1], f8, f8, i8")
+def blob_root(balls, items, count, threshold, local, low, high, side):
+    """The crossing between low, where h has the sign `side`, and high, where it has the other."""
+    t, before = 0.5 * (low + high), high - low
+    for _ in range(BLOB_STEPS):
+        h, steep = blob_value(balls, items, count, threshold, local, t)
+        if h == 0.0:
+            return t
+        if (h > 0.0) == (side > 0):
+            low = t
+        else:
+            high = t
+        to = t - h / steep if steep != 0.0 else math.inf
+        if not low <= to <= high or abs(to - t) > 0.5 * before:
+            to = 0.5 * (low + high)
+        before = abs(to - t)
+        if before <= UNIT_ROUNDOFF * abs(t):
+            return to
+        t = to
+    return t
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], i8[::1], f8[::1], i8, i8[::1], f8[:,::1], i8[::1]")
+def near_balls(balls, boxes, skip, item, local, pieces, items_out, spans_out, slots):
+    """How many balls the path comes near, which, and from when to when, in the order of these times."""
+    count = _I(0)
+    for piece in range(pieces):
+        begin, end = piece_begin(local, piece), local[TURNS + piece]
+        k = _I(0)
+        while k < skip.shape[0]:
+            b, e = narrow_box(
+                local, boxes[k, 0], boxes[k, 1], boxes[k, 2], boxes[k, 3], boxes[k, 4], boxes[k, 5], begin, end
+            )  # fmt: skip
+            if b > e:
+                k = skip[k]
+                continue
+            ball = item[k]
+            if ball >= 0:
+                at = slots[ball]
+                if at < 0:
+                    at, slots[ball] = count, count
+                    items_out[at], spans_out[at, 0], spans_out[at, 1] = ball, b, e
+                    count += 1
+                else:
+                    spans_out[at, 1] = e
+            k += 1
+    for j in range(count):
+        slots[items_out[j]] = -1
+    for j in range(1, count):
+        ball, b, e = items_out[j], spans_out[j, 0], spans_out[j, 1]
+        k = j
+        while k > 0 and spans_out[k - 1, 0] > b:
+            items_out[k], spans_out[k, 0], spans_out[k, 1] = items_out[k - 1], spans_out[k - 1, 0], spans_out[k - 1, 1]
+            k -= 1
+        items_out[k], spans_out[k, 0], spans_out[k, 1] = ball, b, e
+    return count
+
+
+@exact_device
+def _sign(low, high):
+    """Of all numbers from low to high; 0 if they differ."""
+    return _I(1) if low > 0.0 else (_I(-1) if high < 0.0 else _I(0))
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], f8[:,::1], i8, f8, f8[::1], f8, f8, i8, f8, i8, f8[:,::1], f8[::1]")
+def scan(balls, items, spans, count, threshold, local, begin, end, side, since, left, cells, out):
+    """(found, low, high, side, since, cells left): looks from begin to end for a change of h's sign from `side` (0: not known),
+    which it had at `since`. found: 1 if it changes between low and high, 2 if no cells are left; it has not until low."""
+    least = max(BLOB_RESOLUTION * (end - begin), 8.0 * UNIT_ROUNDOFF * end)
+    cells[0, 0], cells[0, 1], depth = begin, end, 1
+    while depth > 0:
+        depth -= 1
+        b, e = cells[depth, 0], cells[depth, 1]
+        if left <= 0:
+            return _I(2), since, e, side, since, left
+        left -= 1
+        enclose(balls, items, spans, count, threshold, local, b, e, out)
+        sign = _sign(out[LOW], out[HIGH])
+        narrow = e - b <= least or out[HIGH] - out[LOW] <= BLOB_NOISE * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
+        if sign == 0 and (out[STEEP_LOW] > 0.0 or out[STEEP_HIGH] < 0.0):
+            # Monotone: the sign at its end tells.
+            enclose(balls, items, spans, count, threshold, local, e, e, out)
+            sign = _sign(out[MIDDLE_LOW], out[MIDDLE_HIGH])
+        if sign != 0:
+            if side != 0 and sign != side:
+                return _I(1), since, e, side, since, left
+            side, since = sign, e
+        elif narrow:
+            # Its extreme with more digits tells whether h comes out on the other side of 0 in here.
+            _h, steep = blob_value(balls, items, count, threshold, local, b)
+            _h, later = blob_value(balls, items, count, threshold, local, e)
+            turn = b + (e - b) * (steep / (steep - later)) if (steep > 0.0) != (later > 0.0) else 0.5 * (b + e)
+            h, _steep = blob_value(balls, items, count, threshold, local, turn)
+            if abs(h) > BLOB_EXACT * (1.0 + abs(threshold)) and side != 0 and (h > 0.0) != (side > 0):
+                return _I(1), since, turn, side, since, left
+        else:
+            middle = 0.5 * (b + e)
+            cells[depth, 0], cells[depth, 1] = middle, e
+            cells[depth + 1, 0], cells[depth + 1, 1] = b, middle
+            depth += 2
+    return _I(0), since, end, side, since, left
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], f8[:,::1], i8, f8, f8[::1], i8, f8[::1]")
+def start_side(balls, items, spans, count, threshold, local, same, out):
+    """(sign of h at the start, or 0 on the surface; whether the particle passes through it there)."""
+    enclose(balls, items, spans, count, threshold, local, 0.0, 0.0, out)
+    h = 0.5 * (out[MIDDLE_LOW] + out[MIDDLE_HIGH])
+    n, _ball = blob_normal(balls, items, count, local, 0.0)
+    steep = abs(n[0]) + abs(n[1]) + abs(n[2])
+    near = (START_SAME if same else START_ROUNDOFF) * local[SIZE] * steep + 0.5 * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
+    if abs(h) > near:
+        return (_I(1) if h > 0.0 else _I(-1)), False
+    came = n[0] * local[CAME] + n[1] * local[CAME + 1] + n[2] * local[CAME + 2]
+    goes = n[0] * local[V] + n[1] * local[V + 1] + n[2] * local[V + 2]
+    fast = abs(local[CAME]) + abs(local[CAME + 1]) + abs(local[CAME + 2])
+    speed = abs(local[V]) + abs(local[V + 1]) + abs(local[V + 2])
+    slope = START_SLOPE * steep
+    through = abs(came) > slope * fast and abs(goes) > slope * speed and (came > 0.0) == (goes > 0.0)
+    return _I(0), through and not same
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], f8[:,::1], i8, f8, f8[::1], i8, i8, f8, f8[:,::1], f8[::1]")
+def blob_crossing(balls, items, spans, count, threshold, local, same, begins, end, cells, out):
+    """(time, status): the first change of h's sign, inf if there is none; status 1: it is not before that time, but the
+    search came to its limit. begins: the path may start near a ball."""
+    outside = _I(-1) if threshold > 0.0 else _I(1)
+    side, since = outside, 0.0
+    if begins:
+        side, through = start_side(balls, items, spans, count, threshold, local, same, out)
+        if through:
+            return 0.0, _I(0)
+    left = _I(BLOB_CELLS)
+    j = 0
+    while j < count:
+        # Balls whose times overlap belong to one stretch.
+        begin, stop = spans[j, 0], spans[j, 1]
+        j += 1
+        while j < count and spans[j, 0] <= stop:
+            stop = max(stop, spans[j, 1])
+            j += 1
+        since = max(since, begin)
+        found, low, high, side, since, left = scan(
+            balls, items, spans, count, threshold, local, begin, stop, side, since, left, cells, out
+        )  # fmt: skip
+        if found == 1:
+            return blob_root(balls, items, count, threshold, local, low, high, side), _I(0)
+        if found == 2:
+            return low, _I(1)
+        if since >= end:
+            break
+        # Between stretches h is -threshold.
+        side = outside
+    return math.inf, _I(0)
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], i8, f8, f8[::1]")
+def load_path(paths, came, row, reach, local):
+    """A path in the world frame."""
+    for k in range(9):
+        local[X + k], local[REST + k] = paths[row, k], 0.0
+    for k in range(3):
+        local[CAME + k] = came[row, k]
+    local[SIZE] = max(abs(local[X]), abs(local[X + 1]), abs(local[X + 2])) + reach
+
+
+@exact_kernel(inner="f8[:,::1], i8[::1], i8, f8[::1], i8, i8, f8, f8[::1], i8[:,::1], f8[:,::1]")
+def write_blob(balls, items, count, local, row, collider, tau, time, hit, normal):
+    """Write a crossing."""
+    n, ball = blob_normal(balls, items, count, local, tau)
+    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+        n = path_velocity(local, tau)
+    n = unit3(n)
+    time[row], hit[row, 0], hit[row, 1] = tau, collider, ball
+    normal[row, 0], normal[row, 1], normal[row, 2] = n
+
+
+@exact_kernel(
+    "i8, i8, f8[:,::1], f8[:,::1], i8[::1], i8[::1], f8, f8, i8, "
+    "f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1], u1[::1]"
+)
+def blob_rows(start, stop, balls, boxes, skip, item, threshold, reach, collider, paths, came, last, time, hit, normal, status):
+    """Earliest crossing of each path with blobs. Parts are the balls that add most there; normals point down f.
+
+    status is set to 1 where the search came to its limit: the time is then a lower bound.
+    """
+    local, items, spans = np.empty(LOCAL), np.empty(balls.shape[0], np.int64), np.empty((balls.shape[0], 2))
+    slots, cells, out = np.empty(balls.shape[0], np.int64), np.empty((CELL_STACK, 2)), np.empty(6)
+    for k in range(balls.shape[0]):
+        slots[k] = -1
+    low, high = (boxes[0, 0], boxes[0, 1], boxes[0, 2]), (boxes[0, 3], boxes[0, 4], boxes[0, 5])
+    for row in range(start, stop):
+        load_path(paths, came, row, reach, local)
+        # A little beyond: a crossing at the very time of another collider's may count.
+        end = time[row] * (1.0 + START_SAME)
+        pieces = path_pieces(local, end, low, high)
+        if pieces == 0:
+            continue
+        count = near_balls(balls, boxes, skip, item, local, pieces, items, spans, slots)
+        if count == 0:
+            continue
+        same, begins = _I(last[row, 0] == collider), _I(spans[0, 0] <= 0.0)
+        tau, doubt = blob_crossing(balls, items, spans, count, threshold, local, same, begins, end, cells, out)
+        if tau < math.inf and improves(tau, collider, time, hit, row):
+            write_blob(balls, items, count, local, row, collider, tau, time, hit, normal)
+            status[row] = doubt

@@ -1,0 +1,104 @@
+"""The earliest crossing of each path with any elementary collider: down the tree over their boxes, the filter, then 32 digits.
+
+Rows as in `flights.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import exact_device, exact_kernel
+from thud.constants import FILTER_CLOSE, PATH_SLACK
+from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART
+from thud.particles.crossings.element_filter import DOUBTFUL, rough_crossing
+from thud.particles.crossings.elements import dot3, element_crossing, gradient, path_at
+
+#: Up to so many elements (a count) a row looks at each box; more have a tree.
+FEW_ELEMENTS = 8
+
+
+@exact_device
+def chord_axis(x, v, a, t):
+    """One coordinate of a path until t as x + w tau + d: 1 / w, and x + d, least and greatest, widened by roundoff.
+
+    w is the mean velocity, and d = -a tau (t - tau) / 2 lies between 0 and -a t^2 / 8."""
+    w = v + 0.5 * t * a
+    sag = -0.125 * a * t * t
+    slack = PATH_SLACK * (abs(x) + t * (abs(v) + t * abs(a)))
+    # A path that stays has any speed that is too small to matter.
+    inverse = 1.0 / w if abs(w) > 1e-300 else 1e300
+    return inverse, x + min(sag, 0.0) - slack, x + max(sag, 0.0) + slack
+
+
+@exact_device
+def chord(x, v, a, t):
+    """A path until t as a line that is thick along each axis (`chord_axis`)."""
+    ix, lx, ux = chord_axis(x[0], v[0], a[0], t)
+    iy, ly, uy = chord_axis(x[1], v[1], a[1], t)
+    iz, lz, uz = chord_axis(x[2], v[2], a[2], t)
+    return t, ix, iy, iz, lx, ly, lz, ux, uy, uz
+
+
+@exact_device
+def may_meet(line, boxes, k):
+    """Whether a path, as its chord, may come into a box."""
+    t, ix, iy, iz, lx, ly, lz, ux, uy, uz = line
+    one, other = (boxes[k, 0] - ux) * ix, (boxes[k, 3] - lx) * ix
+    begin, end = max(0.0, min(one, other)), min(t, max(one, other))
+    one, other = (boxes[k, 1] - uy) * iy, (boxes[k, 4] - ly) * iy
+    begin, end = max(begin, min(one, other)), min(end, max(one, other))
+    one, other = (boxes[k, 2] - uz) * iz, (boxes[k, 5] - lz) * iz
+    begin, end = max(begin, min(one, other)), min(end, max(one, other))
+    # Never missed for the roundoff of a quotient.
+    return begin * (1.0 - FILTER_CLOSE) <= end
+
+
+@exact_kernel("i8, i8, elements, f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1]")
+def element_rows(start, stop, elements, paths, came, last, time, hit, normal):
+    """The earliest crossing of each row's path with any element; rows as in `flights.py`."""
+    many = elements.ints.shape[0]
+    nodes = elements.skip.shape[0] if many > FEW_ELEMENTS else many
+    for row in range(start, stop):
+        x, v = (paths[row, 0], paths[row, 1], paths[row, 2]), (paths[row, 3], paths[row, 4], paths[row, 5])
+        a = (paths[row, 6], paths[row, 7], paths[row, 8])
+        reach = time[row]
+        best, found = reach, np.int64(-1)
+        # A path without end has no chord: then every element is looked at.
+        bounded = best < math.inf
+        line = chord(x, v, a, best if bounded else 0.0)
+        k = np.int64(0)
+        while k < nodes:
+            e = k
+            if many > FEW_ELEMENTS:
+                if bounded and not may_meet(line, elements.node_boxes, k):
+                    k = elements.skip[k]
+                    continue
+                e = elements.item[k]
+                k += 1
+                if e < 0:
+                    continue
+            else:
+                k += 1
+                if bounded and not may_meet(line, elements.boxes, e):
+                    continue
+            is_last = np.int64(
+                1 if last[row, 0] == elements.ints[e, COLLIDER] and last[row, 1] == elements.ints[e, PART] else 0
+            )
+            verdict, t = DOUBTFUL, math.inf
+            if is_last == 0:
+                verdict, t = rough_crossing(elements, e, x, v, a, best, reach)
+            if verdict == DOUBTFUL:
+                t = element_crossing(elements, e, x, v, a, (came[row, 0], came[row, 1], came[row, 2]), is_last, reach)
+            if t < best or (t == best and found >= 0 and e < found):
+                best, found = t, e
+                bounded, line = True, chord(x, v, a, best)
+        if found >= 0:
+            time[row], hit[row, 0], hit[row, 1] = best, elements.ints[found, COLLIDER], elements.ints[found, PART]
+            p = path_at(x, v, a, best)
+            n = gradient(elements.reals, found, elements.ints[found, KIND], p)
+            length = math.sqrt(dot3(n, n))
+            if length > 0.0:
+                n = (n[0] / length, n[1] / length, n[2] / length)
+            normal[row, 0], normal[row, 1], normal[row, 2] = n

@@ -1,0 +1,1 @@
+"""Paths of particles: where they start, fly, bounce and rest."""

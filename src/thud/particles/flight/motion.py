@@ -1,0 +1,125 @@
+"""Motion in closed form: where a generation of a particle starts, and which generations live when. Eq. (3.1), (3.4), (3.7).
+
+Generation k of a particle lives over [birth + k lifetime, birth + (k + 1) lifetime). Its start is the particle's, moved within
+the spreads by the hash of seed, particle and generation (`philox.py`): any state at any time is known without stepping.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import exact_device, exact_kernel
+from thud.particles.flight.philox import philox, spread
+
+_LOW, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+# Rows of `spreads`: half widths of position and velocity.
+POSITION, VELOCITY = 0, 1
+
+
+@exact_device
+def birth_of(birth, lifetime, generation):
+    """When a generation is born; the first one of a particle that lives for ever, too."""
+    return birth if generation == 0 else birth + generation * lifetime
+
+
+@exact_kernel(inner="f8, f8, f8")
+def generation_at(birth, lifetime, t):
+    """The generation that lives at t; -1 before birth. Just where its birth, as rounded, is not after t."""
+    if t < birth:
+        return -1
+    if lifetime == math.inf:
+        return 0
+    k = np.int64((t - birth) / lifetime)
+    while k > 0 and birth_of(birth, lifetime, k) > t:
+        k -= 1
+    while birth_of(birth, lifetime, k + 1) <= t:
+        k += 1
+    return k
+
+
+@exact_kernel("i8, i8, f8[::1], f8[::1], f8, f8, i8, i8[::1], i8[::1]")
+def generation_rows(start, stop, births, lifetimes, t0, t1, most, first_out, count_out):
+    """Generations that live at any time of [t0, t1): the first and how many. `most`: how many a particle has in all."""
+    for i in range(start, stop):
+        birth, lifetime = births[i if births.shape[0] > 1 else 0], lifetimes[i if lifetimes.shape[0] > 1 else 0]
+        first, last = generation_at(birth, lifetime, t0), generation_at(birth, lifetime, t1)
+        if last >= 0 and birth_of(birth, lifetime, last) >= t1:
+            last -= 1
+        # An event of the generation before may be rounded to t0.
+        first = max(first - 1, np.int64(0))
+        last = min(last, most - 1)
+        first_out[i], count_out[i] = first, max(last - first + 1, np.int64(0))
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, i8, i8, f8[:,::1], i8")
+def start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths_out, row):
+    """Start of a generation: x, v, a."""
+    p, w = particle if positions.shape[0] > 1 else 0, particle if velocities.shape[0] > 1 else 0
+    b = particle if accelerations.shape[0] > 1 else 0
+    for axis in range(3):
+        paths_out[row, axis], paths_out[row, 3 + axis] = positions[p, axis], velocities[w, axis]
+        paths_out[row, 6 + axis] = accelerations[b, axis]
+    if spreads[2, 0] == 0.0:
+        return
+    i, k = np.uint64(particle), np.uint64(generation)
+    c = (i & _LOW, k & _LOW, (k >> _32) & _LOW)
+    key = (seed & _LOW, seed >> _32)
+    r0, r1, r2, r3 = philox(c[0], c[1], c[2], np.uint64(0), key[0], key[1])
+    r4, r5, _, _ = philox(c[0], c[1], c[2], np.uint64(1), key[0], key[1])
+    paths_out[row, 0] += spreads[POSITION, 0] * spread(r0)
+    paths_out[row, 1] += spreads[POSITION, 1] * spread(r1)
+    paths_out[row, 2] += spreads[POSITION, 2] * spread(r2)
+    paths_out[row, 3] += spreads[VELOCITY, 0] * spread(r3)
+    paths_out[row, 4] += spreads[VELOCITY, 1] * spread(r4)
+    paths_out[row, 5] += spreads[VELOCITY, 2] * spread(r5)
+
+
+@exact_kernel(
+    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], i8[:,::1], f8[:,::1], "
+    "f8[:,::1]"
+)
+def start_rows(
+    start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends,
+    row_out, paths_out, clock_out,
+):  # fmt: skip
+    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to and with each particle's.
+    row_out: particle, generation; clock_out: birth, age 0, lifetime."""
+    particle = np.searchsorted(ends, start, side="right")
+    for row in range(start, stop):
+        while ends[particle] <= row:
+            particle += 1
+        before = ends[particle - 1] if particle > 0 else 0
+        generation = first[particle] + row - before
+        at = row - start
+        row_out[at, 0], row_out[at, 1] = particle, generation
+        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths_out, at)
+        birth = births[particle if births.shape[0] > 1 else 0]
+        lifetime = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
+        clock_out[at, 0], clock_out[at, 1], clock_out[at, 2] = birth_of(birth, lifetime, generation), 0.0, lifetime
+
+
+@exact_kernel(
+    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, f8, i8, i8[::1], i8[::1], f8[::1], f8[:,::1], "
+    "i8[:,::1]"
+)
+def living_rows(
+    start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, t, most, first_out, count_out, age_out,
+    position_out, state_out,
+):  # fmt: skip
+    """The generation of each particle that lives at t, one row if there is one. Of the others the state: before birth the start
+    of the first, after the last its end (as not flying: state 0)."""
+    path = np.empty((1, 9))
+    for i in range(start, stop):
+        birth, lifetime = births[i if births.shape[0] > 1 else 0], lifetimes[i if lifetimes.shape[0] > 1 else 0]
+        k = generation_at(birth, lifetime, t)
+        first_out[i], count_out[i] = max(k, np.int64(0)), 1 if 0 <= k < most else 0
+        k = min(k, most - 1)
+        age_out[i] = t - birth_of(birth, lifetime, max(k, np.int64(0)))
+        if count_out[i] == 0:
+            start_generation(positions, velocities, accelerations, spreads, seed, i, max(k, np.int64(0)), path, np.int64(0))
+            for axis in range(3):
+                position_out[i, axis] = path[0, axis]
+            state_out[i, 0], state_out[i, 1], state_out[i, 2] = 0 if k < 0 else 2, k, 0

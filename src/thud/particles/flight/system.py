@@ -1,0 +1,153 @@
+"""A system of particles: initial conditions that say everything, and what follows from them at any time."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from thud.errors import InvalidInputError
+from thud.gates import as_points
+from thud.particles.colliders.collider_set import ColliderSet, as_set
+from thud.pose import finite_array
+from thud.results import ParticleImpacts, ParticleStates
+
+Floats = npt.NDArray[np.float64]
+
+#: Most particles: the hash counts them with 32 bits.
+MOST_PARTICLES = 2**32 - 1
+
+
+class ParticleSystem:
+    """Particles in closed form: x0 + v0 t (+ a t^2 / 2), reborn when their life ends.
+
+    Everything is fixed when it is made; queries at any time, in any order, know nothing of each other.
+
+    Parameters
+    ----------
+    position : (N, 3) or (3,) start, metres
+    velocity : (N, 3) or (3,) m/s
+    acceleration : (N, 3) or (3,) m/s^2; None: first order
+    lifetime : (N,) or a number, seconds, or inf: a generation lives so long and is then followed by the next one
+    birth : (N,) or a number, seconds: when the first generation is born
+    generations : how many each particle has; None: without end
+    response : "remove" at the first impact, or "bounce"
+    bounces : how often a particle bounces in a generation; at the impact after that it rests until its life ends
+    seed : of the spreads
+    position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
+        `velocity`, by a hash of seed, particle and generation
+    """
+
+    def __init__(
+        self,
+        position: npt.ArrayLike,
+        velocity: npt.ArrayLike,
+        acceleration: npt.ArrayLike | None = None,
+        lifetime: npt.ArrayLike = np.inf,
+        birth: npt.ArrayLike = 0.0,
+        response: Literal["remove", "bounce"] = "remove",
+        bounces: int = 3,
+        seed: int = 0,
+        position_spread: npt.ArrayLike = 0.0,
+        velocity_spread: npt.ArrayLike = 0.0,
+        *,
+        generations: int | None = None,
+    ) -> None:
+        self._position, self._velocity = as_points(position, "position"), as_points(velocity, "velocity")
+        self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration")
+        self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
+        counts = {len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)} - {1}
+        if len(counts) > 1:
+            raise InvalidInputError(
+                "position, velocity, acceleration, lifetime, birth: expected equal numbers of rows or one, got "
+                f"{[len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)]}"
+            )
+        self.count = counts.pop() if counts else 1
+        if self.count > MOST_PARTICLES:
+            raise InvalidInputError(f"position: expected at most {MOST_PARTICLES} rows, got {self.count}")
+        if not (self._lifetime > 0.0).all():
+            row = int(np.argmin(self._lifetime > 0.0))
+            raise InvalidInputError(f"lifetime: row {row} is {self._lifetime[row]}; expected more than 0")
+        if response not in ("remove", "bounce"):
+            raise InvalidInputError(f'response: expected "remove" or "bounce", got {response!r}')
+        self._bounces = -1 if response == "remove" else _whole(bounces, "bounces", 0)
+        self._generations = 2**62 if generations is None else _whole(generations, "generations", 1)
+        self._key = np.uint64(_whole(seed, "seed", 0, 2**64 - 1))
+        self._spreads = np.zeros((3, 3))
+        for row, (name, value) in enumerate((("position_spread", position_spread), ("velocity_spread", velocity_spread))):
+            array = finite_array(value, name)
+            if array.shape not in ((), (3,)) or (array < 0.0).any():
+                raise InvalidInputError(f"{name}: expected a number or (3,), none below 0, got {value!r}")
+            self._spreads[row] = array
+        self._spreads[2, 0] = float((self._spreads[:2] > 0.0).any())
+        self._ready: tuple[tuple[Any, ...], ColliderSet] | None = None
+
+    def __repr__(self) -> str:
+        return f"ParticleSystem({self.count} particles)"
+
+    def __len__(self) -> int:
+        return self.count
+
+    def colliders(self, colliders: Any) -> ColliderSet:
+        """The colliders made ready; those of the last query are kept."""
+        if isinstance(colliders, ColliderSet):
+            return colliders
+        key = tuple(colliders) if isinstance(colliders, (list, tuple)) else (colliders,)
+        kept = self._ready
+        if kept is None or len(kept[0]) != len(key) or any(a is not b for a, b in zip(kept[0], key)):
+            kept = self._ready = (key, as_set(list(key)))
+        return kept[1]
+
+    def impacts(self, colliders: Any, t0: float, t1: float, *, threads: int | None = None) -> ParticleImpacts:
+        """Every impact at a time in [t0, t1), in time order.
+
+        Any partition of an interval gives the same impacts, none lost and none doubled.
+
+        Parameters
+        ----------
+        colliders : a list of colliders (shapes, meshes and displaced surfaces among them), or a `ColliderSet`
+        t0, t1 : seconds
+        threads : at most so many; None: all cores
+        """
+        from thud.particles.flight.flights import gather_events
+
+        begin, end = _time(t0, "t0"), _time(t1, "t1")
+        if end < begin:
+            raise InvalidInputError(f"t1: expected at least t0 = {begin}, got {end}")
+        return gather_events(self, self.colliders(colliders), begin, end, threads)
+
+    def states(self, t: float, colliders: Any = (), *, threads: int | None = None) -> ParticleStates:
+        """All particles at time t (seconds), with their impacts on the colliders up to then.
+
+        Parameters are those of `impacts`.
+        """
+        from thud.particles.flight.flights import states_at
+
+        at = _time(t, "t")
+        position, velocity, state, age = states_at(self, self.colliders(colliders), at, threads)
+        return ParticleStates(position, velocity, state[:, 0].astype(np.uint8), state[:, 1].copy(), age, state[:, 2].copy())
+
+
+def _times(value: npt.ArrayLike, name: str) -> Floats:
+    array = np.array(value, dtype=np.float64, ndmin=1)
+    if array.ndim != 1 or len(array) == 0:
+        raise InvalidInputError(f"{name}: expected a number or (N,), got shape {np.shape(value)}")
+    bad = np.isnan(array) | (np.isinf(array) & (name != "lifetime"))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(f"{name}: row {row} is {array[row]}; expected finite seconds")
+    return array
+
+
+def _time(value: float, name: str) -> float:
+    array = finite_array(value, name)
+    if array.ndim != 0:
+        raise InvalidInputError(f"{name}: expected a number of seconds, got shape {array.shape}")
+    return float(array)
+
+
+def _whole(value: int, name: str, least: int, most: int = 2**62) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= int(value) <= most:
+        raise InvalidInputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    return int(value)

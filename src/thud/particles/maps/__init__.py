@@ -1,0 +1,1 @@
+"""Impact maps, textures and splats."""

@@ -1,0 +1,1 @@
+"""Bounding planes, maps and volumes of displaced surfaces."""

@@ -1,0 +1,1 @@
+"""Collision with a displaced surface: the walk, booleans, distances, contacts, casts, rays."""

@@ -1,0 +1,284 @@
+"""Rays against a displaced surface: down the tree and the bounding volumes to the bilinear patches.
+
+A ray meets a bilinear patch where it meets a line of constant u: a quadratic in u (Ramsey, Potter and Hansen 2004, "Ray
+bilinear patch intersections"; solved as by Reshetov 2019, "Cool patches").
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import exact_device, exact_kernel
+from thud.constants import PATCH_RAY_EDGE, RAY_BOX_SLACK
+from thud.terrain.bounding.volume import EXTREME
+from thud.terrain.collision.patch import load_patch, patch_normal
+from thud.terrain.collision.volumes import box_of, load_cell
+from thud.terrain.collision.walk import CELL_STACK, in_outline, outline, push_coarsest, push_finer
+from thud.terrain.surface_arrays import QUAD
+
+_I = np.int64
+
+
+@exact_device
+def cross3(a, b):
+    """a x b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@exact_device
+def dot3(a, b):
+    """a . b"""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@exact_device
+def at_u(q00, q10, e00, e11, d, u, nearest, farthest):
+    """(hit, distance, v) on the line of constant u."""
+    pa = (q00[0] + u * (q10[0] - q00[0]), q00[1] + u * (q10[1] - q00[1]), q00[2] + u * (q10[2] - q00[2]))
+    pb = (e00[0] + u * (e11[0] - e00[0]), e00[1] + u * (e11[1] - e00[1]), e00[2] + u * (e11[2] - e00[2]))
+    n = cross3(d, pb)
+    whole = dot3(n, n)
+    if not whole > 0.0:
+        return False, 0.0, 0.0
+    n = cross3(n, pa)
+    distance, v = dot3(n, pb) / whole, dot3(n, d) / whole
+    inside = -PATCH_RAY_EDGE <= v <= 1.0 + PATCH_RAY_EDGE and nearest <= distance <= farthest
+    return inside, distance, v
+
+
+@exact_kernel(inner="f8[:,::1], vec3, vec3, f8, f8[:,::1]")
+def ray_patch_crossings(corners, o, d, farthest, out):
+    """Number of times, 0 to 2, that a ray from o along d meets a patch up to `farthest`; out rows: distance, u, v. Edges belong
+    to both sides."""
+    q00 = (corners[0, 0] - o[0], corners[0, 1] - o[1], corners[0, 2] - o[2])
+    q10 = (corners[1, 0] - o[0], corners[1, 1] - o[1], corners[1, 2] - o[2])
+    e00 = (corners[2, 0] - corners[0, 0], corners[2, 1] - corners[0, 1], corners[2, 2] - corners[0, 2])
+    e11 = (corners[3, 0] - corners[1, 0], corners[3, 1] - corners[1, 1], corners[3, 2] - corners[1, 2])
+    # a + b u + c u^2 = 0: the ray and the line of constant u lie in one plane.
+    a = dot3(cross3(q00, d), e00)
+    whole = dot3(cross3(q10, d), e11)
+    side = (q10[0] - q00[0], q10[1] - q00[1], q10[2] - q00[2])
+    turn = (e00[0] - e11[0], e00[1] - e11[1], e00[2] - e11[2])
+    c = dot3(cross3(side, turn), d)
+    b = whole - a - c
+    count = _I(0)
+    under = b * b - 4.0 * a * c
+    if under < 0.0:
+        return count
+    root = -0.5 * (b + math.copysign(math.sqrt(under), b))
+    for k in range(2):
+        if k == 0:
+            if c == 0.0:
+                continue
+            u = root / c
+        else:
+            if root == 0.0:
+                # Both roots at 0, or all coefficients but c vanish.
+                u = 0.0
+            else:
+                u = a / root
+        if not -PATCH_RAY_EDGE <= u <= 1.0 + PATCH_RAY_EDGE:
+            continue
+        hit, distance, v = at_u(q00, q10, e00, e11, d, u, 0.0, farthest)
+        if hit:
+            out[count, 0], out[count, 1], out[count, 2] = distance, u, v
+            count += 1
+    return count
+
+
+@exact_device
+def ray_patch(corners, o, d, farthest, out):
+    """(hit, distance, u, v): the first meeting of the two."""
+    count = ray_patch_crossings(corners, o, d, farthest, out)
+    if count == 0:
+        return False, farthest, 0.0, 0.0
+    k = 1 if count == 2 and out[1, 0] <= out[0, 0] else 0
+    return True, out[k, 0], out[k, 1], out[k, 2]
+
+
+@exact_device
+def ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
+    """Whether a ray enters a box before `farthest`; never missed by rounding."""
+    enter, leave = 0.0, farthest
+    for axis in range(3):
+        low = lx if axis == 0 else (ly if axis == 1 else lz)
+        high = ux if axis == 0 else (uy if axis == 1 else uz)
+        if d[axis] == 0.0:
+            if o[axis] < low or o[axis] > high:
+                return False
+            continue
+        x, y = (low - o[axis]) / d[axis], (high - o[axis]) / d[axis]
+        enter, leave = max(enter, min(x, y)), min(leave, max(x, y) * RAY_BOX_SLACK)
+    return enter <= leave
+
+
+@exact_device
+def way_to_box(o, d, boxes):
+    """How far a ray may go before it can be in the first of the boxes, less than a box before it; 0 from nearby."""
+    gap2, size2 = 0.0, 0.0
+    for axis in range(3):
+        gap = max(0.0, max(np.float64(boxes[0, axis]) - o[axis], o[axis] - np.float64(boxes[0, axis + 3])))
+        size = np.float64(boxes[0, axis + 3]) - np.float64(boxes[0, axis])
+        gap2, size2 = gap2 + gap * gap, size2 + size * size
+    # Not before it is farther away than the box is wide.
+    return math.sqrt(gap2) if gap2 > size2 else 0.0
+
+
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
+def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, crossings, place_out):
+    """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
+    quad = _I(surface.primitives[k, QUAD])
+    shape = outline(surface, k)
+    depth, found = push_coarsest(surface, quad, shape, cells), False
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = load_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                lx, ly, lz, ux, uy, uz = box_of(points, 8)
+                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, best):
+                    continue
+            finer >>= flat
+        if finer >= 2:
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+            continue
+        pace = step * surface.ratio
+        for j in range(y * pace, (y + 1) * pace):
+            for i in range(x * pace, (x + 1) * pace):
+                if not in_outline(shape, i, j, i + 1, j + 1):
+                    continue
+                load_patch(surface, quad, i, j, corners)
+                hit, distance, u, v = ray_patch(corners, o, d, best, crossings)
+                if hit and (not found or distance < best):
+                    found, best = True, distance
+                    place_out[0], place_out[1], place_out[2], place_out[3], place_out[4] = quad, i, j, u, v
+                    if any_hit:
+                        return found, best
+    return found, best
+
+
+@exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], i8[::1], f8[:,::1]")
+def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, distance_out, normal_out, quad_out, place_out):
+    """First hits in the surface's frame, from either side; normals to the upper side. place_out: s, t of the map."""
+    corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
+    place, crossings = np.zeros(5), np.empty((2, 3))
+    b6 = surface.node_boxes
+    for row in range(start, stop):
+        o = (origins[row, 0], origins[row, 1], origins[row, 2])
+        d = (directions[row, 0], directions[row, 1], directions[row, 2])
+        # From where the ray comes near the surface: from far away digits are lost, and it slips between patches.
+        skip = way_to_box(o, d, b6)
+        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
+        best, found, k = reach - skip, False, _I(0)
+        while k < surface.node_ints.shape[0]:
+            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
+            if not ray_box(o, d, lx, ly, lz, ux, uy, uz, best):
+                k = _I(surface.node_ints[k, 0])
+                continue
+            item = _I(surface.node_ints[k, 1])
+            if item >= 0:
+                hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, crossings, place)
+                if hit:
+                    found, best = True, distance
+                    if any_hit:
+                        break
+            k += 1
+        distance_out[row], quad_out[row] = math.inf, -1
+        for axis in range(3):
+            normal_out[row, axis] = 0.0
+        place_out[row, 0], place_out[row, 1] = 0.0, 0.0
+        if found:
+            quad, x, y = _I(place[0]), _I(place[1]), _I(place[2])
+            load_patch(surface, quad, x, y, corners)
+            n = patch_normal(corners, place[3], place[4])
+            normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n
+            distance_out[row], quad_out[row] = skip + best, quad
+            place_out[row, 0] = (place[1] + place[3]) / surface.ratio + surface.quads[quad, 0]
+            place_out[row, 1] = (place[2] + place[4]) / surface.ratio + surface.quads[quad, 1]
+
+
+# All crossings ---------------------------------------------------------------------------------------------------------------
+
+#: Columns of a crossing: distance, normal (3), quad, x and y of the patch, 1 at an edge of the patch.
+ALONG, UPWARD, WHERE, AT_EDGE, CROSSING = 0, 1, 4, 7, 8
+
+
+@exact_device
+def at_edge(u, v):
+    """Whether a neighbour of the patch may see the same crossing."""
+    near = 4.0 * PATCH_RAY_EDGE
+    return u <= near or u >= 1.0 - near or v <= near or v >= 1.0 - near
+
+
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], i8")
+def primitive_crossings(surface, k, o, d, reach, corners, points, cells, crossings, table_out, count):
+    """Append the crossings of a ray with the patches of primitive k, as far as there is room; the number with those before."""
+    quad = _I(surface.primitives[k, QUAD])
+    shape = outline(surface, k)
+    depth = push_coarsest(surface, quad, shape, cells)
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = load_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                lx, ly, lz, ux, uy, uz = box_of(points, 8)
+                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach):
+                    continue
+            finer >>= flat
+        if finer >= 2:
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+            continue
+        pace = step * surface.ratio
+        for j in range(y * pace, (y + 1) * pace):
+            for i in range(x * pace, (x + 1) * pace):
+                if not in_outline(shape, i, j, i + 1, j + 1):
+                    continue
+                load_patch(surface, quad, i, j, corners)
+                for c in range(ray_patch_crossings(corners, o, d, reach, crossings)):
+                    if count < table_out.shape[0]:
+                        u, v = crossings[c, 1], crossings[c, 2]
+                        n = patch_normal(corners, u, v)
+                        table_out[count, ALONG] = crossings[c, 0]
+                        for axis in range(3):
+                            table_out[count, UPWARD + axis] = n[axis]
+                        table_out[count, WHERE], table_out[count, WHERE + 1], table_out[count, WHERE + 2] = quad, i, j
+                        table_out[count, AT_EDGE] = 1.0 if at_edge(u, v) else 0.0
+                    count += 1
+    return count
+
+
+@exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1], f8, i8[::1], f8[:,:,::1]")
+def surface_crossing_rows(start, stop, surface, origins, directions, reach, count_out, table_out):
+    """All crossings of each ray with patches, in the surface's frame and in no order; one at an edge is there for each patch,
+    one in a patch that two primitives share twice. count_out may be more than there was room for."""
+    corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
+    crossings = np.empty((2, 3))
+    b6 = surface.node_boxes
+    for row in range(start, stop):
+        o = (origins[row, 0], origins[row, 1], origins[row, 2])
+        d = (directions[row, 0], directions[row, 1], directions[row, 2])
+        skip = way_to_box(o, d, b6)
+        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
+        count, k = _I(0), _I(0)
+        while k < surface.node_ints.shape[0]:
+            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
+            if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach - skip):
+                k = _I(surface.node_ints[k, 0])
+                continue
+            item = _I(surface.node_ints[k, 1])
+            if item >= 0:
+                count = primitive_crossings(
+                    surface, item, o, d, reach - skip, corners, points, cells, crossings, table_out[row], count
+                )
+            k += 1
+        for c in range(min(count, table_out.shape[1])):
+            table_out[row, c, ALONG] += skip
+        count_out[row] = count

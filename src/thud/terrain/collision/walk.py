@@ -1,0 +1,453 @@
+"""One convex part against a displaced surface: down the tree over the primitives, through bounding planes and bounding volumes
+from the coarsest to the finest, to the bilinear patches.
+
+The same walk serves all queries, which differ in what they ask of a patch (`mode`):
+
+- MEET: does the part touch any patch? Ends with the first.
+- GATHER: which patches does it touch?
+- DISTANCE: how near is the nearest?
+- CAST: when does it first touch one while it moves by m?
+
+Everything is in the surface's frame; (r, t) is the part in it. A patch lies in the tetrahedron of its corners and leaves it
+by at most a quarter of its twist; so it is cut into pieces whose tetrahedra GJK is asked about (see PATCH_CUTS).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, exact_device, exact_kernel, kernel
+from thud.constants import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
+from thud.convex.casts.linear_cast import cast_pair
+from thud.convex.convex_pair import pair_distance, pair_intersects
+from thud.convex.gjk import center_axis
+from thud.convex.support import load_part, support
+from thud.math.pose import rotate, unrotate
+from thud.math.vec3 import dot
+from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
+from thud.shapes.shape import HALF_SPACE
+from thud.terrain.bounding.planes import corner
+from thud.terrain.bounding.volume import EXTREME
+from thud.terrain.collision.patch import patch_point, read_patch, twist
+from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
+from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
+from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
+
+_I = np.int64
+
+MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
+SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
+MISS = 0
+
+# Rows of the walks' work space: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do.
+CELL_STACK, NODE_STACK = 128, 192
+
+# Columns of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
+# part came between the planes of any primitive; the axis (3) that last separated it from a cell; 1 if a
+# distance that did not converge may have been nearer.
+BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE = 0, 1, 2, 5, 8, 9, 12
+RESULT = 13
+
+
+@device
+def heights_apart(points, count, n, low, high, reach):
+    """Whether points lie more than `reach` above `high` or below `low` along n: most volumes that are not met, at the cost of
+    some products."""
+    least, most = math.inf, -math.inf
+    for k in range(count):
+        height = n[0] * points[k, 0] + n[1] * points[k, 1] + n[2] * points[k, 2]
+        least, most = min(least, height), max(most, height)
+    reach += HEIGHT_SLACK * (abs(least) + abs(most))
+    return low > most + reach or high < least - reach
+
+
+@device
+def moved_box(box, m, time):
+    """The box of all that moves by m up to `time`."""
+    x, y, z = m[0] * time, m[1] * time, m[2] * time
+    return (
+        box[0] + min(0.0, x),
+        box[1] + min(0.0, y),
+        box[2] + min(0.0, z),
+        box[3] + max(0.0, x),
+        box[4] + max(0.0, y),
+        box[5] + max(0.0, z),
+    )
+
+
+@device
+def heights(ints, reals, verts, link_starts, links, b, r, t, n):
+    """Least and greatest n . x of a part; n of unit length."""
+    if ints[b, KIND] == HALF_SPACE:
+        return -math.inf, math.inf
+    part = load_part(ints, reals, b)
+    d = unrotate(r, n)
+    low = rotate(r, support(verts, link_starts, links, part, (-d[0], -d[1], -d[2])))
+    high = rotate(r, support(verts, link_starts, links, part, d))
+    at, radius = dot(n, t), reals[b, RADIUS]
+    return dot(n, low) + at - radius, dot(n, high) + at + radius
+
+
+@device
+def beyond_planes(surface, k, low, high, rise, reach):
+    """Whether heights (along the primitive's normal, from the origin) from low to high, rising by `rise`, miss its planes
+    by more than `reach`."""
+    offset = surface.planes[k, OFFSET]
+    return (
+        low + min(rise, 0.0) - offset > surface.planes[k, UPPER] + reach
+        or high + max(rise, 0.0) - offset < surface.planes[k, LOWER] - reach
+    )
+
+
+@device
+def box_beyond_planes(surface, k, box):
+    """Whether a box does not come between the primitive's planes."""
+    middle, half = 0.0, 0.0
+    for axis in range(3):
+        n = surface.planes[k, NORMAL + axis]
+        middle += 0.5 * n * (box[axis] + box[axis + 3])
+        half += 0.5 * abs(n) * (box[axis + 3] - box[axis])
+    return beyond_planes(surface, k, middle - half, middle + half, 0.0, 0.0)
+
+
+@device
+def box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+    """Whether nothing within the given bounds can be nearer to the part in `box` than the distance `best`, or be touched by it
+    on its way m before the time `best`."""
+    if mode == DISTANCE:
+        return boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best
+    return boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0)
+
+
+@device
+def out_of_reach(points, count, box, m, mode, best, up, low, high):
+    """The same of what the first points enclose, by their box and by their heights along `up`; the part's, those of its way
+    included, are `low` to `high`."""
+    lx, ly, lz, ux, uy, uz = box_of(points, count)
+    if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+        return True
+    return heights_apart(points, count, up, low, high, best if mode == DISTANCE else 0.0)
+
+
+# Which cells of a quad overlap a primitive is told in whole numbers, the same in fast and in exact code: both use what follows.
+
+
+@exact_device
+def outline(surface, k):
+    """A primitive in samples of its quad: whether it is a triangle, and three corners; of a rectangle two that are opposite."""
+    quad = _I(surface.primitives[k, QUAD])
+    ax, ay = corner(surface, k, 0, quad)
+    bx, by = corner(surface, k, 1, quad)
+    cx, cy = corner(surface, k, 2, quad)
+    if surface.primitives[k, V3] >= 0:
+        return False, min(ax, cx), min(ay, cy), max(ax, cx), max(ay, cy), _I(0), _I(0)
+    return True, ax, ay, bx, by, cx, cy
+
+
+@exact_device
+def in_outline(shape, x0, y0, x1, y1):
+    """Whether a rectangle of the quad, in samples, overlaps the primitive."""
+    triangle, ax, ay, bx, by, cx, cy = shape
+    if triangle:
+        return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
+    return ax < x1 and x0 < bx and ay < y1 and y0 < by
+
+
+@exact_kernel
+def push_cells(shape, ratio, step, x0, y0, many, cells_out, depth):
+    """Put cells [x0, x0 + many) x [y0, y0 + many) of `step` map samples on a stack, those that overlap the primitive. Returns
+    its new depth."""
+    pace = step * ratio
+    for y in range(y0, y0 + many):
+        for x in range(x0, x0 + many):
+            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
+                cells_out[depth, 0], cells_out[depth, 1], cells_out[depth, 2] = step, x, y
+                depth += 1
+    return depth
+
+
+@exact_device
+def push_coarsest(surface, quad, shape, cells_out):
+    """Begin a stack with the coarsest cells of a primitive. Returns its depth."""
+    coarsest = surface.map_ints[quad, STEP]
+    many = _I(surface.quads[quad, SIDE]) // coarsest
+    return push_cells(shape, surface.ratio, coarsest, _I(0), _I(0), many, cells_out, _I(0))
+
+
+@exact_device
+def push_finer(surface, shape, step, x, y, finer, cells_out, depth):
+    """Put the cells of `finer` map samples that cell (x, y) of `step` consists of on the stack. Returns its new depth."""
+    many = step // finer
+    return push_cells(shape, surface.ratio, finer, x * many, y * many, many, cells_out, depth)
+
+
+@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], f8[:,::1], f8[:,::1]")
+def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points):
+    """(found, status, distance or time, point, normal) of part b and a patch; part a is the placeholder. Only what is nearer or
+    earlier than `best` counts."""
+    zero = (0.0, 0.0, 0.0)
+    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
+    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
+    size = math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
+    off, least = 0.25 * twist(corners), 1.0
+    for _ in range(PATCH_CUTS):
+        if off > PATCH_FLAT * size:
+            off, least = 0.25 * off, 0.5 * least
+    found, status, p, n = False, _I(SEPARATED), zero, zero
+    pieces[0, 0], pieces[0, 1], pieces[0, 2] = 0.0, 0.0, 1.0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        x, y, w = pieces[depth, 0], pieces[depth, 1], pieces[depth, 2]
+        for k in range(4):
+            points[k, 0], points[k, 1], points[k, 2] = patch_point(corners, x + (k & 1) * w, y + (k >> 1) * w)
+        o = set_points(ints, reals, verts, a, points, 4)
+        at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+        if mode <= GATHER:
+            outcome = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, center_axis(reals, a, b, r, at))[0]
+            if outcome == SEPARATED:
+                continue
+            if w <= least:
+                return True, _I(outcome), 0.0, o, zero
+        elif mode == DISTANCE:
+            axis = center_axis(reals, a, b, r, at)
+            outcome, d, q, away = pair_distance(ints, reals, verts, link_starts, links, a, b, r, at, axis, best)
+            if outcome != OVERLAPPING and d >= best:
+                if outcome == UNCONVERGED and not found:
+                    # It may be nearer than it seems.
+                    status = _I(UNCONVERGED)
+                continue
+            if w <= least:
+                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
+                if outcome == OVERLAPPING:
+                    return True, _I(outcome), 0.0, q, zero
+                found, status, best, p, n = True, _I(outcome), d, q, away
+                continue
+        else:
+            outcome, time, q, away = cast_pair(ints, reals, verts, link_starts, links, a, b, r, at, m, best)
+            if outcome == MISS or (found and time >= best):
+                continue
+            if w <= least:
+                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
+                found, status, best, p, n = True, _I(outcome), time, q, away
+                continue
+        w *= 0.5
+        for k in range(4):
+            pieces[depth, 0], pieces[depth, 1], pieces[depth, 2] = x + (k & 1) * w, y + (k >> 1) * w, w
+            depth += 1
+    return found, status, best, p, n
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, i8, i8, i8, i8, i8, vec3, f8, f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], i8"
+)
+def walk_patches(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad, x0, y0, x1, y1, up, low, high,
+    box, corners, pieces, points, result, found_out, count,
+):  # fmt: skip
+    """The patches of [x0, x1) x [y0, y1) that overlap primitive k. Returns how many have been found."""
+    shape = outline(surface, k)
+    for y in range(y0, y1):
+        for x in range(x0, x1):
+            if not in_outline(shape, x, y, x + 1, y + 1):
+                continue
+            read_patch(surface, quad, x, y, corners)
+            best = result[BEST]
+            if out_of_reach(corners, 4, box, m, mode, best, up, low, high):
+                continue
+            hit, status, value, p, n = patch_query(
+                ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
+            )
+            if not hit:
+                if status == UNCONVERGED:
+                    result[UNSURE] = 1.0
+                continue
+            if mode <= GATHER:
+                if count < found_out.shape[0]:
+                    found_out[count, 0], found_out[count, 1], found_out[count, 2], found_out[count, 3] = b, quad, x, y
+                count += 1
+                if mode == MEET:
+                    result[STATUS] = status
+                    return count
+                continue
+            count = 1
+            result[BEST], result[STATUS] = value, status
+            result[POINT], result[POINT + 1], result[POINT + 2] = p
+            result[AWAY], result[AWAY + 1], result[AWAY + 2] = n
+            found_out[0, 0], found_out[0, 1], found_out[0, 2], found_out[0, 3] = b, quad, x, y
+    return count
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, vec3, f8, f8, "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], i8"
+)
+def walk_primitive(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, up, low, high,
+    box, corners, pieces, points, cells, result, found_out, count,
+):  # fmt: skip
+    """The cells of primitive k, from the coarsest down. The part reaches from `low` to `high` along `up`, the primitive's
+    normal. Returns how many patches have been found."""
+    quad = _I(surface.primitives[k, QUAD])
+    shape = outline(surface, k)
+    depth = push_coarsest(surface, quad, shape, cells)
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = read_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                if out_of_reach(points, 8, box, m, mode, result[BEST], up, low, high):
+                    continue
+                if mode <= GATHER:
+                    o = set_points(ints, reals, verts, a, points, 8)
+                    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+                    # What separated the part from the last cell is likely to separate it from this one.
+                    axis = (result[AXIS], result[AXIS + 1], result[AXIS + 2])
+                    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+                        axis = center_axis(reals, a, b, r, at)
+                    status, axis = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)
+                    if status == SEPARATED:
+                        result[AXIS], result[AXIS + 1], result[AXIS + 2] = axis
+                        continue
+            finer >>= flat
+        if finer >= 2:
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+            continue
+        pace = step * surface.ratio
+        count = walk_patches(
+            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad,
+            x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, up, low, high,
+            box, corners, pieces, points, result, found_out, count,
+        )  # fmt: skip
+        if mode == MEET and count > 0:
+            return count
+    return count
+
+
+@kernel(
+    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], "
+    "f8[::1], i8[:,::1], i8"
+)
+def walk_part(
+    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode,
+    box, corners, pieces, points, cells, nodes, result, found_out, count,
+):  # fmt: skip
+    """Part b against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
+    been found, `count` and those before it included; found_out keeps them as far as it reaches."""
+    nodes[0], depth = _I(0), 1
+    result[AXIS], result[AXIS + 1], result[AXIS + 2] = 0.0, 0.0, 0.0
+    b6 = surface.node_boxes
+    while depth > 0:
+        depth -= 1
+        k = nodes[depth]
+        best = result[BEST]
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
+        if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+            continue
+        item = _I(surface.node_ints[k, 1])
+        if item < 0:
+            # Children, of which the first to be looked at goes on top: for distances the nearer one.
+            left, end = k + 1, _I(surface.node_ints[k, 0])
+            right = _I(surface.node_ints[left, 0])
+            if right < end:
+                if mode == DISTANCE:
+                    near_left = boxes_gap2(
+                        box, np.float64(b6[left, 0]), np.float64(b6[left, 1]), np.float64(b6[left, 2]),
+                        np.float64(b6[left, 3]), np.float64(b6[left, 4]), np.float64(b6[left, 5]),
+                    )  # fmt: skip
+                    near_right = boxes_gap2(
+                        box, np.float64(b6[right, 0]), np.float64(b6[right, 1]), np.float64(b6[right, 2]),
+                        np.float64(b6[right, 3]), np.float64(b6[right, 4]), np.float64(b6[right, 5]),
+                    )  # fmt: skip
+                    if near_right < near_left:
+                        left, right = right, left
+                nodes[depth] = right
+                depth += 1
+            nodes[depth] = left
+            depth += 1
+            continue
+        n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
+        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        rise, reach = 0.0, 0.0
+        if mode == CAST:
+            rise = dot(n, m) * best
+        elif mode == DISTANCE:
+            reach = best
+        if beyond_planes(surface, item, low, high, rise, reach):
+            continue
+        result[NEAR] = 1.0
+        count = walk_primitive(
+            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, item,
+            n, low + min(rise, 0.0), high + max(rise, 0.0), box, corners, pieces, points, cells, result, found_out, count,
+        )  # fmt: skip
+        if mode == MEET and count > 0:
+            return count
+    return count
+
+
+@kernel(inner="*hulls, i8, mat3, vec3, f8[::1]")
+def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
+    """Tight box of a part; of a half-space all of space, or up to its plane where that follows an axis."""
+    if ints[b, KIND] == HALF_SPACE:
+        for axis in range(3):
+            box_out[axis], box_out[axis + 3] = -math.inf, math.inf
+            n = (reals[b, P0], reals[b, P1], reals[b, P2])
+            up = rotate(r, n)
+            if up[axis] == 1.0:
+                box_out[axis + 3] = reals[b, P3] + dot(up, t) + 1e-9 * (1.0 + abs(reals[b, P3]))
+        return
+    for axis in range(3):
+        n = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
+        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        box_out[axis], box_out[axis + 3] = low, high
+
+
+@kernel(inner="surface, f8[::1]")
+def box_near(surface, box):
+    """Whether a box meets the box of any primitive and comes between its planes."""
+    k = _I(0)
+    b6 = surface.node_boxes
+    while k < surface.node_ints.shape[0]:
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        if boxes_apart(box, lx, ly, lz, np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5]), 0.0):
+            k = _I(surface.node_ints[k, 0])
+            continue
+        item = _I(surface.node_ints[k, 1])
+        if item >= 0 and not box_beyond_planes(surface, item, box):
+            return True
+        k += 1
+    return False
+
+
+@kernel(inner="surface, f8[:,::1], i8[:,::1], mat3, vec3, f8, f8[::1], i8[::1]")
+def near_parts(surface, node_boxes, node_ints, r, t, margin, box, parts_out):
+    """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how
+    many."""
+    count = 0
+    k = _I(0)
+    while k < node_ints.shape[0]:
+        for axis in range(3):
+            middle, half = t[axis], margin
+            for j in range(3):
+                low, high = node_boxes[k, j], node_boxes[k, j + 3]
+                middle += r[3 * axis + j] * 0.5 * (low + high)
+                half += abs(r[3 * axis + j]) * 0.5 * (high - low)
+            box[axis], box[axis + 3] = middle - half, middle + half
+        # A half-space has no box to speak of.
+        if not (box[0] <= box[3] and box[1] <= box[4] and box[2] <= box[5]) or box_near(surface, box):
+            if node_ints[k, 1] >= 0:
+                parts_out[count] = node_ints[k, 1]
+                count += 1
+            k += 1
+        else:
+            k = node_ints[k, 0]
+    if node_ints.shape[0] == 0:
+        parts_out[0] = 0
+        count = 1
+    return count

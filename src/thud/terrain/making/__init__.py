@@ -1,0 +1,1 @@
+"""Displaced surfaces from heights, fields and meshes."""
