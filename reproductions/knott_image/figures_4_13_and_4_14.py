@@ -11,11 +11,11 @@ import thud
 from reproductions.knott_image.scenes import box, figure, loop, poses
 from reproductions.report import Report
 from reproductions.yang.render import Camera, render
-from thud.constants import EDGE_OFFSET
 from thud.imagespace import interference
 from thud.imagespace.algorithms import detect_interference
 from thud.imagespace.interference import make_drawing, make_rasteriser
 from thud.imagespace.scene import make_scene
+from thud.imagespace.tolerances import EDGE_OFFSET
 from thud.imagespace.view import box_corners, directions, tight_view
 
 Floats = npt.NDArray[np.float64]

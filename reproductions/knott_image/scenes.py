@@ -8,10 +8,10 @@ import numpy as np
 
 import thud
 from reproductions.models import bumpy, knot
-from thud.constants import EDGE_OFFSET
 from thud.imagespace.interference import make_drawing
 from thud.imagespace.rasteriser import Drawing
 from thud.imagespace.scene import Scene, make_scene
+from thud.imagespace.tolerances import EDGE_OFFSET
 from thud.imagespace.view import box_corners, directions, tight_view
 
 #: Half a side of the region that is seen, metres.

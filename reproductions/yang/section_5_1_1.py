@@ -10,10 +10,10 @@ import numpy as np
 import thud
 from reproductions.report import Report
 from reproductions.yang.surface_scenes import SPARSE, Mover, Scene, Way, differing, lower, measure, terrain
-from thud.constants import PLAIN_VERTICES
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface
 from thud.terrain.collision.query_object import query_object
+from thud.terrain.collision.tolerances import PLAIN_VERTICES
 
 VERTICES = (4, 8, 16, 24, 32, 48, 64, 96, 128, 200, 400)
 PLACES = {"ci": 4, "standard": 60, "full": 200}

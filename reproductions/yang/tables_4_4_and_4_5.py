@@ -9,8 +9,8 @@ import numpy as np
 
 from reproductions.report import Report
 from reproductions.yang.surface_scenes import Floats, Measured, Scene, Way, differing, measure, scenes
-from thud.constants import PLAIN_VERTICES
 from thud.terrain.collision.multiresolution import BOXES, COARSEST, FINER, FINEST, FINEST_LEVEL, METHODS, PLANES, PROJECTED
+from thud.terrain.collision.tolerances import PLAIN_VERTICES
 
 FRAMES = {"ci": 24, "standard": 363, "full": 363}
 REPEATS = {"ci": 1, "standard": 3, "full": 9}

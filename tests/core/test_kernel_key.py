@@ -249,9 +249,10 @@ def test_edited_docstrings_compile_nothing_and_a_constant_only_what_reaches_it(t
     replace(folder / "thud" / "convex" / "gjk.py", "\n\n\n", "\n\n\n# A comment.\n\n\n")
     assert compiled(_QUERIES, path=folder) == []
     # A constant of EPA: only what reaches it is compiled again.
-    text = (folder / "thud" / "constants.py").read_text()
+    tolerances = folder / "thud" / "convex" / "tolerances.py"
+    text = tolerances.read_text()
     (line,) = [line for line in text.splitlines() if line.startswith("EPA_COPLANAR")]
-    replace(folder / "thud" / "constants.py", line, line.replace(" = ", " = 1.5 * "))
+    replace(tolerances, line, line.replace(" = ", " = 1.5 * "))
     again = compiled(_QUERIES, path=folder)
     assert "thud.convex.epa.epa_depth" in again
     readers = {name for name, dispatcher in dispatchers().items() if "EPA_COPLANAR" in reads(dispatcher)}

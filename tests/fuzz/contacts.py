@@ -10,7 +10,7 @@ import thud
 from tests.fuzz.blocks import EPS, Block
 from tests.fuzz.invariants import SEPARATED, UNCONVERGED, Failure, failures
 from tests.oracles import convex
-from thud.constants import MANIFOLD_PARALLEL, MANIFOLD_SLACK
+from thud.convex.tolerances import MANIFOLD_PARALLEL, MANIFOLD_SLACK
 
 
 def check_contacts(block: Block, signed: thud.Distances) -> Iterator[Failure]:

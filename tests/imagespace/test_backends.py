@@ -17,13 +17,13 @@ import pytest
 import thud
 from tests.imagespace.agreement import SIZES, random_mesh, random_scene, run
 from tests.oracles.meshes import box_mesh
-from thud.constants import EDGE_OFFSET
 from thud.imagespace import algorithms, backend_gl, gl_limits, gl_stage, interference
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.backend_gl import GlRasteriser
 from thud.imagespace.interference import make_drawing
 from thud.imagespace.rasteriser import Drawing, Rasteriser, Work
 from thud.imagespace.scene import make_scene
+from thud.imagespace.tolerances import EDGE_OFFSET
 from thud.imagespace.view import View, camera, directions, tight_view
 
 SIDE = 32

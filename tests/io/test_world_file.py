@@ -20,9 +20,9 @@ import pytest
 
 import thud
 from tests.world.model import random_pose, some_shapes
-from thud.constants import SAVED_DEPTH
 from thud.errors import FileFormatError, InvalidInputError, StaleHandleError
 from thud.world.bodies import Bodies
+from thud.world.tolerances import SAVED_DEPTH
 from thud.world.world_state import ARRAYS, COLUMNS, VALUES
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud.constants import TILE_MARGIN
 from thud.particles.maps.element_charts import (
     AROUND,
     CHART_CLOSED,
@@ -17,6 +16,7 @@ from thud.particles.maps.element_charts import (
     SHEETS,
     in_tile,
 )
+from thud.particles.maps.tolerances import TILE_MARGIN
 
 
 def chart_coordinates(rows: np.ndarray, point: np.ndarray) -> np.ndarray:

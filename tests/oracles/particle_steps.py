@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tests.oracles.particle_paths import margin
-from thud.constants import RESTING_SPEED
 from thud.particles.colliders.element import QUADRIC, Element
+from thud.particles.tolerances import RESTING_SPEED
 
 
 def field(element: Element, points: Any) -> Any:

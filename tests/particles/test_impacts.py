@@ -14,7 +14,7 @@ import thud
 from tests.oracles.particle_steps import flights
 from tests.particles.scenes import KINDS, random_collider, random_paths
 from thud import particles as p
-from thud.constants import RESTING_SPEED
+from thud.particles.tolerances import RESTING_SPEED
 from thud.results import ParticleState
 
 FLOOR = p.Plane([0, 0, 0], [0, 0, 1], restitution=0.5)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.bounds.rounding import up32
-from thud.constants import OBB_SKEW
+from thud.bounds.tolerances import OBB_SKEW
 from thud.gates import Array
 from thud.geometry.exact_vec3 import cross, load3, norm2, sub
 from thud.math.eigen3 import eigenvectors

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.bounds.rounding import up32
-from thud.constants import SPHERE_GAP, SPHERE_PIVOTS, SPHERE_SLIVER
+from thud.bounds.tolerances import SPHERE_GAP, SPHERE_PIVOTS, SPHERE_SLIVER
 from thud.gates import Array
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, load3, norm2, sub
 

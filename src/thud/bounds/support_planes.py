@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import SPM_FLAT, SPM_SHIFT
+from thud.bounds.tolerances import SPM_FLAT, SPM_SHIFT
 from thud.errors import InvalidInputError
 from thud.gates import Array
 

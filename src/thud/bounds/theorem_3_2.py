@@ -37,7 +37,8 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.constants import SPM_PARALLEL, SPM_SLACK
+from thud.bounds.tolerances import SPM_PARALLEL
+from thud.constants import SPM_SLACK
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub
 
 

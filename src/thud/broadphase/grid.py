@@ -20,9 +20,9 @@ from thud._core.simd_boxes import emit_overlaps8
 from thud.broadphase.boxes import Boxes, Floats, Ints
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
+from thud.broadphase.tolerances import BROAD_CELL, BROAD_CELLS
 from thud.bvh.morton_tree import box_extent
 from thud.bvh.radix import sort_with
-from thud.constants import BROAD_CELL, BROAD_CELLS
 
 #: Steps of the order along a row, a cell.
 _STEPS = 16

@@ -7,7 +7,8 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.bvh.mesh_tree import MeshTree
-from thud.constants import SAH_BINS, TREE_SPLITS
+from thud.bvh.tolerances import SAH_BINS
+from thud.constants import TREE_SPLITS
 from thud.gates import Array
 
 #: Triangles below which a subtree is built by one thread.

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from thud import geometry
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
-from thud.constants import BSP_THIN, BSP_TRIANGLES
+from thud.bvh.tolerances import BSP_THIN, BSP_TRIANGLES
 from thud.errors import InvalidShapeError
 from thud.gates import Array, as_points, broadcast_rows
 from thud.geometry._gates import as_mesh, require_closed

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from thud import geometry
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import GRID_CELLS
+from thud.bvh.tolerances import GRID_CELLS
 from thud.gates import Array
 from thud.geometry.mesh import parity_along_x
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import MeshTree
-from thud.constants import UNIT_ROUNDOFF, WIDE_LEAF_COST
+from thud.bvh.tolerances import WIDE_LEAF_COST
+from thud.constants import UNIT_ROUNDOFF
 from thud.gates import Array
 
 #: Children of a node, and triangles of a leaf.

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.threads import run_rows
-from thud.constants import INCLUSION_ITERATIONS, INCLUSION_TOLERANCE
 from thud.continuous.inclusion import elementary_rows
+from thud.continuous.tolerances import INCLUSION_ITERATIONS, INCLUSION_TOLERANCE
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, broadcast_rows
 from thud.geometry._gates import as_stack

@@ -27,7 +27,8 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
+from thud.constants import UNIT_ROUNDOFF
+from thud.continuous.tolerances import (
     INCLUSION_CELLS,
     INCLUSION_EASY,
     INCLUSION_FLAT,
@@ -36,7 +37,6 @@ from thud.constants import (
     INCLUSION_ROUNDOFF,
     INCLUSION_UNDERFLOW,
     INCLUSION_WIDTH,
-    UNIT_ROUNDOFF,
 )
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2
 from thud.results import CastStatus

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS
 from thud.convex.gjk import (
     OVERLAPPING,
     SEPARATED,
@@ -34,6 +33,7 @@ from thud.convex.gjk import (
 )
 from thud.convex.simplex import closest_on_segment, closest_on_triangle, keep_carriers
 from thud.convex.support import load_part
+from thud.convex.tolerances import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, norm2, scale, sub
 from thud.shapes.packed import PART_START

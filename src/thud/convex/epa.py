@@ -19,10 +19,10 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.constants import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.convex.gjk import difference_support, part_size
 from thud.convex.simplex import closest_on_triangle
 from thud.convex.support import load_part
+from thud.convex.tolerances import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2, sub
 from thud.shapes.shape import HULL
 

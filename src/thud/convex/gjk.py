@@ -13,19 +13,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import (
-    GJK_FLOOR_CURVED,
-    GJK_GAP,
-    GJK_GAP_CURVED,
-    GJK_ITERATIONS,
-    GJK_ITERATIONS_CURVED,
-    GJK_ROUNDOFF,
-    GJK_SLACK,
-    GJK_SLACK_CURVED,
-    GJK_STALLS,
-    TOUCH,
-    UNIT_ROUNDOFF,
-)
+from thud.constants import GJK_FLOOR_CURVED, TOUCH, UNIT_ROUNDOFF
 from thud.convex.simplex import (
     advance_with_care,
     closest_on_segment,
@@ -34,6 +22,16 @@ from thud.convex.simplex import (
     keep_carriers,
 )
 from thud.convex.support import load_part, support
+from thud.convex.tolerances import (
+    GJK_GAP,
+    GJK_GAP_CURVED,
+    GJK_ITERATIONS,
+    GJK_ITERATIONS_CURVED,
+    GJK_ROUNDOFF,
+    GJK_SLACK,
+    GJK_SLACK_CURVED,
+    GJK_STALLS,
+)
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
 from thud.shapes.packed import BOUND, CENTER, KIND

@@ -19,9 +19,10 @@ import math
 import numpy as np
 
 from thud._core.decorators import device
-from thud.constants import GJK_GAP, GJK_ITERATIONS, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.convex.gjk import stopping, touch_distance
 from thud.convex.support import hull_support
+from thud.convex.tolerances import GJK_GAP, GJK_ITERATIONS
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.shapes.packed import LINK_START, SCAN_COUNT, VERTEX_COUNT, VERTEX_START

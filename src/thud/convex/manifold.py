@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK
 from thud.convex.support import hull_support, load_part, support
+from thud.convex.tolerances import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, sub
 from thud.shapes.packed import (

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.convex.gjk import (
     OVERLAPPING,
     SEPARATED,
@@ -36,6 +35,7 @@ from thud.convex.gjk import (
     touch_distance,
 )
 from thud.convex.support import climb, hull_support, load_part
+from thud.convex.tolerances import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.geometry.segment import clamp01, closest_segment_parameters
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, load3, neg, norm, norm2, scale, sub

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.threads import run_rows
-from thud.constants import EDGE_OFFSET, PRECISION_PIXELS, VIEW_SPAN
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.imagespace.placing import project_rows
 from thud.imagespace.rasteriser import Drawing, Rasteriser
 from thud.imagespace.scene import Scene, checked_meshes, scene_of, world_boxes
+from thud.imagespace.tolerances import EDGE_OFFSET, PRECISION_PIXELS, VIEW_SPAN
 from thud.imagespace.view import MOST_VIEWS, View, box_corners, directions, tight_view
 from thud.results import Interference
 from thud.shapes.triangle_mesh import TriangleMesh

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import VIEW_MARGIN, VIEW_SPAN
+from thud.imagespace.tolerances import VIEW_MARGIN, VIEW_SPAN
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.atomic import replaced
-from thud.constants import SAVED_HEADER
 from thud.errors import FileFormatError, ThudError
+from thud.io.tolerances import SAVED_HEADER
 from thud.world.world import Filter, World
 from thud.world.world_state import ARRAYS, VALUES, VERSION
 

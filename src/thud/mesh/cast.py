@@ -13,13 +13,13 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_sweep8, lowest_bit
-from thud.constants import BOX_SLACK
 from thud.convex.casts.linear_cast import AT_START, HIT, MISS, cast_pair, earlier
 from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import cross, dot, load3, sub
 from thud.mesh.box_tree import U, absolute, load_triangle, place_triangle, tree_pose
 from thud.mesh.mesh_convex import PlaceholderTriangle, in_box_frame, query_size, set_triangle, shape_box
 from thud.mesh.mesh_mesh import STACK, F, box_query, load_slot, pair_size, single3, single9
+from thud.mesh.tolerances import BOX_SLACK
 from thud.pairing.rows import row_of
 from thud.shapes.packed import RADIUS, Packed, pack
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from thud._core.threads import run_rows
-from thud.constants import REACH_ROUNDING
 from thud.mesh.cast import convex_cast_rows, mesh_cast_rows, two_triangles
 from thud.mesh.dispatch import (
     ROWS,
@@ -18,6 +17,7 @@ from thud.mesh.dispatch import (
     meshes_contained,
 )
 from thud.mesh.mesh_convex import convex_query
+from thud.mesh.tolerances import REACH_ROUNDING
 from thud.mesh.turning_cast import convex_turning_rows, mesh_turning_rows
 from thud.pairing.leaves import placed, some_rows
 from thud.pairing.motions import empty_impacts

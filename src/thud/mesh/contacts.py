@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thud.constants import PATCH_DIRECTIONS, PATCH_NORMAL
 from thud.errors import InvalidShapeError
 from thud.mesh.depth import clearing_translation, half_space, sphere_directions
 from thud.mesh.dispatch import (
@@ -25,6 +24,7 @@ from thud.mesh.dispatch import (
     mesh_contains,
     triangle_pairs,
 )
+from thud.mesh.tolerances import PATCH_DIRECTIONS, PATCH_NORMAL
 from thud.pairing.contact_points import spread_points
 from thud.pairing.join import empty_contacts
 from thud.pairing.leaves import some_rows

@@ -13,7 +13,6 @@ from thud._core.threads import run_rows
 from thud.bvh.mesh_grid import point_in_grid
 from thud.bvh.point_order import spatial_order
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, STACK
-from thud.constants import WINDING_ERROR, WINDING_NODE_ERROR, WINDING_STEP
 from thud.errors import UnsupportedQueryError
 from thud.gates import Array
 from thud.geometry.exact_vec3 import load3
@@ -21,6 +20,7 @@ from thud.geometry.mesh import parity_along_x
 from thud.math.pose import load_rotation, load_translation, untransform
 from thud.math.vec3 import cross, dot, norm, sub
 from thud.mesh.raycast import box_limit, box_ray, check_range, corner, into_frame, row_of, triangle_ray
+from thud.mesh.tolerances import WINDING_ERROR, WINDING_NODE_ERROR, WINDING_STEP
 from thud.shapes.packed import as_packed
 from thud.shapes.triangle_mesh import TriangleMesh
 

@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 
-from thud.constants import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.mesh.dispatch import Floats
+from thud.mesh.tolerances import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import CONVEX
 from thud.pairing.leaves import some_rows

@@ -8,12 +8,13 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import lowest_bit, obbs_gap8
-from thud.constants import BOX_SLACK, TOUCH
+from thud.constants import TOUCH
 from thud.geometry.triangle import closest_triangle_triangle
 from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import norm2, sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.mesh.mesh_mesh import STACK, F, single3, single9, triangle_pair
+from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.triangle_distance import triangle_gap
 
 

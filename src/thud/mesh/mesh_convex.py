@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_meet8, lowest_bit, obbs_gap8
-from thud.constants import BOX_SLACK
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
 from thud.gates import as_poses
@@ -25,6 +24,7 @@ from thud.math.vec3 import any_orthogonal, cross, norm2, sub
 from thud.mesh.box_tree import U, absolute, load_triangle, tree_pose
 from thud.mesh.distance import gap_query
 from thud.mesh.mesh_mesh import STACK, F, box_query, single3, single9
+from thud.mesh.tolerances import BOX_SLACK
 from thud.shapes.hull_topology import HullTopology
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, RADIUS, SCAN_COUNT, VERTEX_START, pack
 from thud.shapes.shape import HALF_SPACE, HULL, Floats, Part, Shape

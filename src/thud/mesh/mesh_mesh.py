@@ -6,9 +6,10 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_meet8, lowest_bit
-from thud.constants import BOX_SLACK, TOUCH, TREE_LEVELS
+from thud.constants import TOUCH, TREE_LEVELS
 from thud.math.pose import transpose, unrotate
 from thud.mesh.box_tree import U, absolute, load_triangle, place_triangle, tree_pose
+from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.triangle_triangle import triangles_meet
 
 #: Numbers of slots that wait: seven pairs a level of both trees at most.

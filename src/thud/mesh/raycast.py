@@ -16,11 +16,12 @@ from thud._core import threads as _threads
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.simd import prefetch, ray_box8, ray_triangle4, trailing_zeros
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, ROWS, STACK
-from thud.constants import MESH_FARTHEST, RAY_SORT_BLOCK, RAY_SORT_LEAST, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError
 from thud.gates import Array
 from thud.geometry.exact_vec3 import cross, load3, sub
 from thud.geometry.mesh import ray_crossing, ray_triangle_exact
+from thud.mesh.tolerances import MESH_FARTHEST, RAY_SORT_BLOCK, RAY_SORT_LEAST
 from thud.results import RayCrossings, RayHits
 from thud.shapes.triangle_mesh import TriangleMesh
 

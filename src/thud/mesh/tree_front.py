@@ -21,11 +21,12 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import lowest_bit, obbs_gap8
-from thud.constants import BOX_SLACK, FRONT_REST, FRONT_RETESTS, FRONT_RISE, TOUCH, TREE_LEVELS, UNIT_ROUNDOFF
+from thud.constants import FRONT_REST, FRONT_RETESTS, FRONT_RISE, TOUCH, TREE_LEVELS, UNIT_ROUNDOFF
 from thud.math.pose import transpose, unrotate
 from thud.mesh.box_tree import U
 from thud.mesh.distance import gap_query, leaf_gap, load_obb
 from thud.mesh.mesh_mesh import F, single3, single9, triangle_pair
+from thud.mesh.tolerances import BOX_SLACK
 
 #: What a walk of the front asks for.
 MEET, NEAREST, ALL_PAIRS = 0, 1, 2

@@ -18,7 +18,6 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_sweep8, lowest_bit
-from thud.constants import BOX_SLACK, TURN_ERROR, TURN_NEAR, TURN_ROUNDS
 from thud.convex.casts.linear_cast import AT_START, CAST_UNCONVERGED, MISS, SEPARATED, earlier
 from thud.convex.casts.turning import MOVER, make_mover, place, shift, turn_rate
 from thud.convex.casts.turning_cast import cast_turning, meeting_time, write_turned
@@ -30,6 +29,7 @@ from thud.mesh.cast import slownesses
 from thud.mesh.distance import walk_distance
 from thud.mesh.mesh_convex import in_box_frame, query_size, set_triangle, shape_box, walk_convex_distance
 from thud.mesh.mesh_mesh import STACK, F, box_query, load_slot, pair_size, single3, single9
+from thud.mesh.tolerances import BOX_SLACK, TURN_ERROR, TURN_NEAR, TURN_ROUNDS
 from thud.pairing.rows import row_of
 from thud.shapes.packed import BOUND, CENTER, KIND, RADIUS
 from thud.shapes.shape import HALF_SPACE

@@ -10,9 +10,9 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.bounds.support_plane_map import SPM, support_plane
 from thud.bounds.theorem_3_2 import aabb_rejects, kdop_rejects, obb_rejects, sphere_rejects
-from thud.constants import OBB_BLUR
 from thud.math.pose import rotate, transform, unrotate, untransform
 from thud.math.vec3 import dot, norm2, sub
+from thud.mesh.tolerances import OBB_BLUR
 
 #: Types of volumes.
 SPHERE, AABB, OBB, KDOP = 0, 1, 2, 3

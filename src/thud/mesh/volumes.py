@@ -15,8 +15,9 @@ from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.bounds.kdop import cones, directions
 from thud.bounds.support_planes import SupportPlanes, no_support_planes
-from thud.constants import SPM_MARGIN, SPM_SLACK, TOUCH, TREE_LEVELS
+from thud.constants import SPM_SLACK, TOUCH, TREE_LEVELS
 from thud.mesh.box_tree import load_triangle, place_triangle, tree_pose
+from thud.mesh.tolerances import SPM_MARGIN
 from thud.mesh.triangle_triangle import triangles_meet
 from thud.mesh.volume_tests import AABB, KDOP, OBB, SPHERE, TREE, align_kdops, theorem_3_2, volume_size, volumes_meet
 

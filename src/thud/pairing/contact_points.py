@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import SPREAD_LEAST
+from thud.pairing.tolerances import SPREAD_LEAST
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import TURN_LARGEST
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import some_rows
+from thud.pairing.tolerances import TURN_LARGEST
 from thud.results import Impacts
 
 Floats = npt.NDArray[np.float64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud.constants import COVER_ROOM
 from thud.errors import InvalidShapeError
 from thud.pose import Pose
 from thud.shapes.box import Box
@@ -12,6 +11,7 @@ from thud.shapes.compound import Compound
 from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.shape import Shape
 from thud.shapes.sphere import Sphere
+from thud.shapes.tolerances import COVER_ROOM
 from thud.shapes.triangle_mesh import TriangleMesh
 
 #: How meshes are covered: "hull"; "box", which costs next to nothing; "auto": the box of one that was deformed (it may be

@@ -12,8 +12,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import HULL_COPLANAR, HULL_SCAN
 from thud.errors import InvalidShapeError
+from thud.shapes.tolerances import HULL_COPLANAR, HULL_SCAN
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import HULL_SCAN
 from thud.errors import InvalidInputError
 from thud.shapes.compound import Compound
 from thud.shapes.hull_topology import HullTopology
 from thud.shapes.shape import Part, Shape
+from thud.shapes.tolerances import HULL_SCAN
 
 # Columns of shape_ints.
 PART_START, PART_COUNT, NODE_START, NODE_COUNT = range(4)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import DETAIL_FADE
 from thud.terrain.surface_arrays import COUNT, FIRST, MATERIAL, QUAD, SIDE, V0, V3, S, T
+from thud.terrain.tolerances import DETAIL_FADE
 
 _I = np.int64
 

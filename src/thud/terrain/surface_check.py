@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FACING_FLAT, MESH_COORDINATE, QUAD_SIDE
+from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError
+from thud.terrain.tolerances import FACING_FLAT, QUAD_SIDE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

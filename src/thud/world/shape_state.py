@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.bvh.mesh_tree import MeshTree, validate_tree
-from thud.constants import ROTATION_TOLERANCE, SAVED_DEPTH, SAVED_PARTS, TREE_LEVELS
+from thud.constants import ROTATION_TOLERANCE, TREE_LEVELS
 from thud.errors import InvalidInputError
 from thud.pose import Pose
 from thud.shapes import (
@@ -31,6 +31,7 @@ from thud.shapes import (
 from thud.shapes.shape import Shape, frozen
 from thud.terrain.surface import DisplacedSurface
 from thud.world.surface_state import surface_from, surface_numbers
+from thud.world.tolerances import SAVED_DEPTH, SAVED_PARTS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.broadphase.boxes import LAYER, STATIC
-from thud.constants import SAVED_BODIES
 from thud.errors import InvalidInputError
 from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
 from thud.world.shape_state import check_rigid, flatten, unflatten
+from thud.world.tolerances import SAVED_BODIES
 
 if TYPE_CHECKING:
     from thud.world.world import World

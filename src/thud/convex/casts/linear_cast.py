@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import CAST_GAP, CAST_GAP_CURVED, CAST_ITERATIONS, TOUCH
+from thud.constants import TOUCH
 from thud.convex.convex_pair import finite_size, flip, pair_distance
 from thud.convex.gjk import center_axis, difference_support
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
 from thud.convex.support import load_part
+from thud.convex.tolerances import CAST_GAP, CAST_GAP_CURVED, CAST_ITERATIONS
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import dot, load3, norm, sub
 from thud.pairing.rows import pair_rows, relative_pose, row_of

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import CAST_GAP, CAST_GAP_CURVED, TOUCH, TURN_ITERATIONS
+from thud.constants import TOUCH
 from thud.convex.casts.linear_cast import AT_START, CAST_UNCONVERGED, HIT, MISS, OVERLAPPING, earlier
 from thud.convex.casts.turning import (
     MOVER,
@@ -43,6 +43,7 @@ from thud.convex.convex_pair import finite_size, half_space_pair, pair_distance
 from thud.convex.gjk import center_axis
 from thud.convex.shape_pair import next_part, part_ball, shape_ball
 from thud.convex.support import load_part, support
+from thud.convex.tolerances import CAST_GAP, CAST_GAP_CURVED, TURN_ITERATIONS
 from thud.geometry.moving_sphere import moving_sphere_sphere
 from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, unrotate
 from thud.math.vec3 import add, cross, dot, load3, norm, sub

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.convex.convex_pair import flip, pair_signed
 from thud.convex.epa import epa_ints, epa_reals
 from thud.convex.gjk import center_axis
 from thud.convex.manifold import pair_manifold
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
+from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
 from thud.pairing.rows import pair_rows, relative_pose
 from thud.shapes.packed import BOUND

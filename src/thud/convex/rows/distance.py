@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.constants import EPA_FACES, EPA_FACES_FIRST
 from thud.convex.convex_pair import pair_distance, pair_signed, unsigned_outcome
 from thud.convex.epa import epa_ints, epa_reals
 from thud.convex.gjk import center_axis, part_size
@@ -31,6 +30,7 @@ from thud.convex.hull_stream import (
 )
 from thud.convex.rows.row_groups import COMPOUND, HULLS, PLAIN
 from thud.convex.shape_pair import compound_distance, compound_signed
+from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.pairing.rows import batch_row, first_axis, pair_rows, relative_pose
 from thud.shapes.packed import PART_START

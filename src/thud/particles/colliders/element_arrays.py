@@ -47,7 +47,7 @@ class ElementArrays(NamedTuple):
 def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArrays:
     """Arrays of the elements of colliders, given as (collider, its elements)."""
     from thud.bvh.morton_tree import build_morton_tree
-    from thud.constants import BOUNDS_SLACK, ELEMENT_BOX_SLACK
+    from thud.particles.colliders.tolerances import BOUNDS_SLACK, ELEMENT_BOX_SLACK
 
     flat = [(collider, part, element) for collider, elements in groups for part, element in enumerate(elements)]
     ints, reals = np.zeros((len(flat), 7), np.int64), np.zeros((len(flat), WIDTH))

@@ -23,17 +23,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
-    BLOB_CELLS,
-    BLOB_EXACT,
-    BLOB_NOISE,
-    BLOB_RESOLUTION,
-    BLOB_STEPS,
-    START_ROUNDOFF,
-    START_SAME,
-    START_SLOPE,
-    UNIT_ROUNDOFF,
-)
+from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.predicates import two_diff, two_product
 from thud.particles.crossings.double_double import dd_dot_dd, dd_product, dd_scaled, dd_shifted, dd_sum
 from thud.particles.crossings.path_box import (
@@ -52,6 +42,16 @@ from thud.particles.crossings.path_box import (
     piece_begin,
     unit3,
 )
+from thud.particles.crossings.tolerances import (
+    BLOB_CELLS,
+    BLOB_EXACT,
+    BLOB_NOISE,
+    BLOB_RESOLUTION,
+    BLOB_STEPS,
+    START_SAME,
+    START_SLOPE,
+)
+from thud.particles.tolerances import START_ROUNDOFF
 
 _I = np.int64
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device
-from thud.constants import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS, START_ROUNDOFF, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.particles.colliders.element import QUADRIC
 from thud.particles.colliders.element_arrays import KIND, NORMAL, ORIGIN, G, J
 from thud.particles.crossings.elements import abs_dot3, abs_times_quadric, dot3, in_bounds, path_at, real3, times_quadric
+from thud.particles.crossings.tolerances import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS
+from thud.particles.tolerances import START_ROUNDOFF
 
 
 @exact_device

@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import FILTER_CLOSE, PATH_SLACK
 from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART
 from thud.particles.crossings.element_filter import DOUBTFUL, rough_crossing
 from thud.particles.crossings.elements import dot3, element_crossing, gradient, path_at
+from thud.particles.crossings.tolerances import FILTER_CLOSE, PATH_SLACK
 
 #: Up to so many elements (a count) a row looks at each box; more have a tree.
 FEW_ELEMENTS = 8

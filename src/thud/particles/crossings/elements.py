@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import START_ROUNDOFF
 from thud.geometry.predicates import two_diff
 from thud.particles.colliders.element import DISC, POLYGON, QUADRIC, RECTANGLE
 from thud.particles.colliders.element_arrays import (
@@ -31,6 +30,7 @@ from thud.particles.colliders.element_arrays import (
 )  # fmt: skip
 from thud.particles.crossings.double_double import dd_dot, dd_dot_dd, dd_dot_scaled, dd_shifted, dd_sum
 from thud.particles.crossings.roots import crossings, divided
+from thud.particles.tolerances import START_ROUNDOFF
 
 
 @exact_device

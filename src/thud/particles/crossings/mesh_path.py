@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import START_ROUNDOFF, START_SAME, START_SLOPE, TRIANGLE_EDGE, TRIANGLE_FLAT, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import drop_axis, load3
 from thud.geometry.predicates import two_diff
 from thud.particles.colliders.frame import ROTATION
@@ -37,6 +37,8 @@ from thud.particles.crossings.path_box import (
     piece_box,
     write_hit,
 )
+from thud.particles.crossings.tolerances import START_SAME, START_SLOPE, TRIANGLE_EDGE, TRIANGLE_FLAT
+from thud.particles.tolerances import START_ROUNDOFF
 
 _I = np.int64
 

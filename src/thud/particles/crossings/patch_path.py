@@ -24,22 +24,22 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
+from thud.constants import UNIT_ROUNDOFF
+from thud.geometry.exact_vec3 import cross, dot, sub
+from thud.geometry.predicates import two_diff
+from thud.particles.crossings.double_double import dd_product, dd_shifted, dd_sum
+from thud.particles.crossings.path_box import CAME, REST, SIZE, A, V, X, path_velocity, unit3
+from thud.particles.crossings.tolerances import (
     PATCH_CELLS,
     PATCH_GAIN,
     PATCH_NEAR,
     PATCH_RESOLUTION,
     PATCH_TOUCH,
     PATH_PATCH_EDGE,
-    START_ROUNDOFF,
     START_SAME,
     START_SLOPE,
-    UNIT_ROUNDOFF,
 )
-from thud.geometry.exact_vec3 import cross, dot, sub
-from thud.geometry.predicates import two_diff
-from thud.particles.crossings.double_double import dd_product, dd_shifted, dd_sum
-from thud.particles.crossings.path_box import CAME, REST, SIZE, A, V, X, path_velocity, unit3
+from thud.particles.tolerances import START_ROUNDOFF
 
 _I = np.int64
 

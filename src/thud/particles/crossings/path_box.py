@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import PATH_MARGIN, PATH_SLACK
 from thud.particles.colliders.frame import INVERSE, INVERSE_REST, REACH, SHIFT, SHIFT_REST
 from thud.particles.crossings.double_double import dd_dot_scaled, dd_sum
+from thud.particles.crossings.tolerances import PATH_MARGIN, PATH_SLACK
 
 # Columns of a path's row: place, velocity, acceleration; the rest of the three; velocity of arrival; the largest coordinate of
 # the path's start and of the collider; the slack of boxes; up to three times at which a coordinate turns, then the end.

@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import ROOT_FARTHEST, ROOT_STEPS, ROOT_TOUCH, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.particles.crossings.double_double import dd_product, dd_scaled, dd_shifted, dd_sum
+from thud.particles.crossings.tolerances import ROOT_FARTHEST, ROOT_STEPS, ROOT_TOUCH
 
 
 @exact_device

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import RESTING_SPEED
 from thud.particles.crossings.elements import dot3, path_at
+from thud.particles.tolerances import RESTING_SPEED
 
 # What a particle is doing.
 UNBORN, FLYING, REMOVED, RESTING = range(4)

@@ -21,12 +21,13 @@ import numpy.typing as npt
 
 from thud._core.gl import INSTALL, GlThread, make_context
 from thud._core.threads import run_rows
-from thud.constants import RESTING_SPEED, START_ROUNDOFF, TILE_MARGIN
 from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
 from thud.particles.colliders import element, element_arrays
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.maps import element_charts
 from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
+from thud.particles.maps.tolerances import TILE_MARGIN
+from thud.particles.tolerances import RESTING_SPEED, START_ROUNDOFF
 from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import TILE_MARGIN
 from thud.particles.colliders.element import any_tangents
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric, QuadricForm
+from thud.particles.maps.tolerances import TILE_MARGIN
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import TILE_MARGIN
 from thud.particles.maps.element_charts import (
     AROUND,
     CHART_CLOSED,
@@ -19,6 +18,7 @@ from thud.particles.maps.element_charts import (
     CHART_W,
     SHEETS,
 )
+from thud.particles.maps.tolerances import TILE_MARGIN
 
 
 @exact_device

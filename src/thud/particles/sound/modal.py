@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import SOUND_FRAME, SOUND_SILENCE
 from thud.particles.sound.materials import Material
+from thud.particles.sound.tolerances import SOUND_FRAME, SOUND_SILENCE
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

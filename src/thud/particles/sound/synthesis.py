@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.atomic import replaced_path
-from thud.constants import SOUND_HEADROOM, SOUND_WARM_DECIBELS
 from thud.errors import InvalidInputError, MissingExtraError
 from thud.gates import as_positive, finite_array
 from thud.particles.sound.materials import Material
+from thud.particles.sound.tolerances import SOUND_HEADROOM, SOUND_WARM_DECIBELS
 
 if TYPE_CHECKING:
     from thud.particles.sound.modal import Resonators

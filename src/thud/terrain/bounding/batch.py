@@ -15,18 +15,7 @@ import numpy.typing as npt
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
-from thud.constants import (
-    BOUND_AGREE,
-    BOUND_CHANGE,
-    BOUND_FREEZE,
-    BOUND_RAISES,
-    BOUND_ROUNDS,
-    BOUND_SETTLED,
-    BOUND_SWEEPS,
-    BOUND_THINNEST,
-    FLOAT32_STEP,
-    FLOAT32_TINY,
-)
+from thud.constants import FLOAT32_STEP, FLOAT32_TINY
 from thud.errors import InvalidInputError
 from thud.terrain.bounding.problem import (
     ALONG_00_11,
@@ -36,6 +25,16 @@ from thud.terrain.bounding.problem import (
     quad_facing,
     quad_reach,
     splits_along_00_11,
+)
+from thud.terrain.bounding.tolerances import (
+    BOUND_AGREE,
+    BOUND_CHANGE,
+    BOUND_FREEZE,
+    BOUND_RAISES,
+    BOUND_ROUNDS,
+    BOUND_SETTLED,
+    BOUND_SWEEPS,
+    BOUND_THINNEST,
 )
 
 #: Status of a quad's upper or lower lengths.

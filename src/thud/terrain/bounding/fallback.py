@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import BOUND_THINNEST, FLOAT32_STEP, FLOAT32_TINY
+from thud.constants import FLOAT32_STEP, FLOAT32_TINY
+from thud.terrain.bounding.tolerances import BOUND_THINNEST
 from thud.terrain.bounding.volume import EXTREME, growth_codes
 
 Array = npt.NDArray[np.float64]

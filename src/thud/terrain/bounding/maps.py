@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_device
-from thud.constants import FLAT_THIN, FLAT_VOLUME
 from thud.errors import InvalidInputError
 from thud.terrain.bounding.batch import UNCONVERGED, bounding_lengths, quad_arrays
 from thud.terrain.bounding.fallback import bound_extremes
+from thud.terrain.bounding.tolerances import FLAT_THIN, FLAT_VOLUME
 from thud.terrain.bounding.volume import EXTREME, growth_codes, volume_points
 
 Array = npt.NDArray[np.float64]

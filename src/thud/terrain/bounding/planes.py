@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import PLANE_SLACK
+from thud.terrain.bounding.tolerances import PLANE_SLACK
 from thud.terrain.sampling import node_point, node_weights
 from thud.terrain.surface_arrays import LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, UPPER, V3, S, T
 

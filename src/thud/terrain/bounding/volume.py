@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
-from thud.constants import BOUND_EXTREME, GROWTH_LEAST, GROWTH_SLACK, GROWTH_ZERO, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import cross, dot, load3, norm2, sub
 from thud.terrain.bounding.batch import quad_arrays
 from thud.terrain.bounding.problem import node_point, quad_facing
+from thud.terrain.bounding.tolerances import BOUND_EXTREME, GROWTH_LEAST, GROWTH_SLACK, GROWTH_ZERO
 
 #: The code of a cell without a volume: use the finer level (3.5.7).
 EXTREME = 255

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
-from thud.constants import PLAIN_VERTICES
 from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
 from thud.errors import InvalidInputError
@@ -37,6 +36,7 @@ from thud.terrain.collision.ground import BELOW, compare, height_over, project, 
 from thud.terrain.collision.meets import part_in_ground, part_place, part_point, vertex_count
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.query_object import query_object
+from thud.terrain.collision.tolerances import PLAIN_VERTICES
 from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
 from thud.terrain.collision.walk import (
     BEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import PATCH_NEWTON, PATCH_STEPS
+from thud.terrain.collision.tolerances import PATCH_NEWTON, PATCH_STEPS
 from thud.terrain.sampling import node_point
 from thud.terrain.surface_arrays import SIDE
 

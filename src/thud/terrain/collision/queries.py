@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.threads import run_rows
-from thud.constants import CROSSING_GAP
 from thud.convex.dispatch import empty_distances
 from thud.gates import unit
 from thud.pairing.ask import check_reach
@@ -18,6 +17,7 @@ from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossin
 from thud.shapes.shape import IDENTITY, Shape
 from thud.shapes.sphere import Sphere
 from thud.terrain.collision.query_object import query_object
+from thud.terrain.collision.tolerances import CROSSING_GAP
 from thud.terrain.surface import DisplacedSurface
 
 Floats = npt.NDArray[np.float64]

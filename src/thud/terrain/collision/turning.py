@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import SURFACE_CAST_GAP, SURFACE_CAST_STEPS, UNIT_ROUNDOFF
+from thud.constants import UNIT_ROUNDOFF
 from thud.pairing.leaves import placed
 from thud.pairing.motions import empty_impacts
 from thud.results import CastStatus, Impacts, Status
 from thud.shapes.shape import Shape
+from thud.terrain.collision.tolerances import SURFACE_CAST_GAP, SURFACE_CAST_STEPS
 from thud.terrain.surface import DisplacedSurface
 
 Floats = npt.NDArray[np.float64]

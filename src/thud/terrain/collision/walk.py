@@ -19,7 +19,6 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, exact_device, exact_kernel, kernel
-from thud.constants import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
@@ -32,6 +31,7 @@ from thud.terrain.bounding.planes import corner
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.patch import patch_point, read_patch, twist
 from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
+from thud.terrain.collision.tolerances import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
 

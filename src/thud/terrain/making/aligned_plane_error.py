@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FACING_LEAST
 from thud.terrain.making.directions import primitive_normals, unit
+from thud.terrain.making.tolerances import FACING_LEAST
 from thud.terrain.surface import DisplacedSurface
 
 Floats = npt.NDArray[np.float64]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FACING_GOAL, FACING_LEAST
 from thud.errors import InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate, gradient
 from thud.terrain.making.surface_nets import Net
+from thud.terrain.making.tolerances import FACING_GOAL, FACING_LEAST
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FIELD_BLOCK
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_vector
 from thud.pose import finite_array
 from thud.shapes.triangle_mesh import TriangleMesh
+from thud.terrain.making.tolerances import FIELD_BLOCK
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import MADE_SAMPLES
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
 from thud.terrain.making.make import MadeSurface, as_side
+from thud.terrain.making.tolerances import MADE_SAMPLES
 from thud.terrain.surface import DisplacedSurface
 
 Floats = npt.NDArray[np.float64]

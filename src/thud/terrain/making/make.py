@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FIELD_BLOCK, MADE_SAMPLES, QUAD_SIDE, TRACE_REACH
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_positive, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -21,8 +20,10 @@ from thud.terrain.making.directions import facing, gradient_directions, relaxed
 from thud.terrain.making.fields import Field, GridField, MeshField, distances, evaluate
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.surface_nets import Net, surface_nets
+from thud.terrain.making.tolerances import FIELD_BLOCK, MADE_SAMPLES, TRACE_REACH
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
+from thud.terrain.tolerances import QUAD_SIDE
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import FIELD_BLOCK, NET_NODES
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate
 from thud.terrain.making.progress import Progress
+from thud.terrain.making.tolerances import FIELD_BLOCK, NET_NODES
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

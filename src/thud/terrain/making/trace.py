@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import TRACE_STEPS, TRACE_TOLERANCE
 from thud.terrain.making.fields import Field, evaluate
+from thud.terrain.making.tolerances import TRACE_STEPS, TRACE_TOLERANCE
 
 Floats = npt.NDArray[np.float64]
 

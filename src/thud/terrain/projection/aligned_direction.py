@@ -15,7 +15,11 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
+from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
+from thud.terrain.projection.aligned_plane import length_at
+from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE, UNCONVERGED, belongs, in_own_units, largest
+from thud.terrain.projection.rows import SIGNATURE, load_point, load_triangle
+from thud.terrain.projection.tolerances import (
     BFGS_DECREASE,
     BFGS_FIRST,
     BFGS_GRADIENT,
@@ -24,10 +28,6 @@ from thud.constants import (
     BFGS_SOLUTION,
     BFGS_STEPS,
 )
-from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
-from thud.terrain.projection.aligned_plane import length_at
-from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE, UNCONVERGED, belongs, in_own_units, largest
-from thud.terrain.projection.rows import SIGNATURE, load_point, load_triangle
 
 
 @exact_device

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import PROJECTION_COLLAPSE
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
 from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE, belongs, in_own_units
 from thud.terrain.projection.rows import SIGNATURE, load_point, load_triangle
+from thud.terrain.projection.tolerances import PROJECTION_COLLAPSE
 
 
 @exact_device

@@ -16,16 +16,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
-    PROJECTION_ALONE,
-    PROJECTION_BRACKET,
-    PROJECTION_DISTINCT,
-    PROJECTION_EDGE_MOST,
-    PROJECTION_FAR,
-    PROJECTION_NEAR,
-    PROJECTION_STEPS,
-    UNIT_ROUNDOFF,
-)
+from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import norm2
 from thud.terrain.projection.alpha_triangle import (
     AMBIGUOUS,
@@ -39,6 +30,15 @@ from thud.terrain.projection.alpha_triangle import (
     in_own_units,
 )
 from thud.terrain.projection.rows import SIGNATURE, load_point, load_triangle
+from thud.terrain.projection.tolerances import (
+    PROJECTION_ALONE,
+    PROJECTION_BRACKET,
+    PROJECTION_DISTINCT,
+    PROJECTION_EDGE_MOST,
+    PROJECTION_FAR,
+    PROJECTION_NEAR,
+    PROJECTION_STEPS,
+)
 
 
 @exact_device

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_kernel
-from thud.constants import PROJECTION_NEWTON_STEP, PROJECTION_NEWTON_STEPS
 from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE, UNCONVERGED, alpha_cubic, belongs, foot, in_own_units
 from thud.terrain.projection.rows import SIGNATURE, load_point, load_triangle
+from thud.terrain.projection.tolerances import PROJECTION_NEWTON_STEP, PROJECTION_NEWTON_STEPS
 
 
 @exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, vec3, f8, f8, f8")

@@ -14,16 +14,16 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device
-from thud.constants import (
+from thud.constants import UNIT_ROUNDOFF
+from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
+from thud.results import ProjectionStatus
+from thud.terrain.projection.tolerances import (
     PROJECTION_COLLAPSE,
     PROJECTION_EDGE,
     PROJECTION_EDGE_MOST,
     PROJECTION_POLISH,
     PROJECTION_RESIDUAL,
-    UNIT_ROUNDOFF,
 )
-from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
-from thud.results import ProjectionStatus
 
 INSIDE = int(ProjectionStatus.INSIDE)
 OUTSIDE = int(ProjectionStatus.OUTSIDE)

@@ -18,7 +18,11 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import (
+from thud.constants import UNIT_ROUNDOFF
+from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
+from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, OUTSIDE, UNCONVERGED, largest, scaled
+from thud.terrain.projection.rows import SIGNATURE, load_point, load_quadrilateral
+from thud.terrain.projection.tolerances import (
     BILINEAR_CELLS,
     BILINEAR_HALVINGS,
     PROJECTION_COLLAPSE,
@@ -29,11 +33,7 @@ from thud.constants import (
     PROJECTION_NEAR,
     PROJECTION_POLISH,
     PROJECTION_RESIDUAL,
-    UNIT_ROUNDOFF,
 )
-from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2, sub
-from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, OUTSIDE, UNCONVERGED, largest, scaled
-from thud.terrain.projection.rows import SIGNATURE, load_point, load_quadrilateral
 
 
 @exact_device

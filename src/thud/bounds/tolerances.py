@@ -1,0 +1,30 @@
+"""Tolerances and limits of `bounds/`, each with its reason. What several folders share is in `constants.py`."""
+
+from __future__ import annotations
+
+#: The smallest sphere about points is found when none is outside by more than this fraction of the squared radius: well above
+#: the roundoff of a circumcentre, well below float32, in which the sphere is stored.
+SPHERE_GAP = 1e-10
+
+#: Most points that the search for the smallest sphere takes in one after the other (a count): usually 5 to 10.
+SPHERE_PIVOTS = 48
+
+#: Support points of a sphere span no triangle or tetrahedron when the square of its area or volume is below this fraction of
+#: its edges' squares: their circumcentre would be lost in roundoff.
+SPHERE_SLIVER = 1e-20
+
+#: An OBB's axes in float32 are orthonormal to 2^-23: dot products of two of them are off by at most sqrt(3) 2^-24 each. The
+#: half extents grow by this fraction of their sum, twice that error.
+OBB_SKEW = 2.0**-22
+
+#: Points of support planes are moved outward by this fraction of the mesh's extent (largest coordinate about its middle):
+#: rounding to float32 moves them by sqrt(3) 2^-25 of it at most along the normal.
+SPM_SHIFT = 2.0**-22
+
+#: Support planes whose normals have a squared sine below this have no line in common that is worth calculating: its points
+#: would be off by margin / sine, which SPM_SLACK must cover. Only k-DOPs ask.
+SPM_PARALLEL = 1e-6
+
+#: Points are flat or on a line when their second or third spread is below this fraction of the first; normals leave a
+#: direction open when they miss surrounding it by less. Well above roundoff, well below any face that bounds.
+SPM_FLAT = 1e-9

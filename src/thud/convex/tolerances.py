@@ -1,0 +1,101 @@
+"""Tolerances and limits of `convex/`, each with its reason. What several folders share is in `constants.py`."""
+
+from __future__ import annotations
+
+from thud.constants import GJK_FLOOR_CURVED, UNIT_ROUNDOFF
+
+#: GJK stops when the squared upper bound |v|^2 and the lower bound v.w of the distance agree to this fraction.
+#: 1e-12 in the square keeps the distance right to 1e-12; the support scan itself is exact to 1e-16.
+GJK_GAP = 1e-12
+
+#: The same for shapes with curved surfaces, where the witness point is approached and never met exactly: 2e-9 of the
+#: squared distance, three orders better than the 1e-6 * size that curved shapes promise.
+GJK_GAP_CURVED = 2e-9
+
+#: Roundoff of v.w in units of |v| * size: gaps below this cannot be measured, so GJK accepts them.
+GJK_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
+
+#: Most GJK steps in a row that do not shorten v measurably (a count). Where one vertex of the simplex is far away, a
+#: step may turn v without shortening it, and only the next one gains.
+GJK_STALLS = 4
+
+#: A search that has come to a halt is still called SEPARATED when its bounds differ by less than this * size: a tenth of
+#: the 1e-9 * size that polytopes promise, and of the 1e-6 * size that curved shapes do.
+GJK_SLACK = 1e-10
+GJK_SLACK_CURVED = 1e-7
+
+#: GJK's iteration limits. Polytopes of 30-60 vertices take 4 to 8; curved needles up to a few dozen. Past the limit
+#: the status is UNCONVERGED, never SEPARATED.
+GJK_ITERATIONS = 64
+GJK_ITERATIONS_CURVED = 512
+
+#: EPA stops when the depth's upper and lower bounds differ by less than this times `size`. On curved surfaces, half of
+#: the 1e-6 * size that they promise: the number of faces grows with the inverse of it.
+EPA_GAP = 1e-12
+EPA_GAP_CURVED = 5e-7
+
+#: EPA treats a new support point within this * size of a face's plane as lying in the plane, and merges the face into
+#: what the point sees. Larger than the roundoff of a plane through three points of a well-shaped face, smaller than
+#: EPA_GAP so that it never hides a gain.
+EPA_COPLANAR = 4e-14
+
+#: On curved shapes EPA trusts no face that is lower than this * size: a roundoff of 1e-16 * size at its corners turns its
+#: normal by up to 1e-7, which moves its plane by less than EPA_GAP_CURVED.
+EPA_THIN = 1e-9
+
+#: Largest number of living faces of EPA's polytope. A generic pair needs under 200; two coaxial cylinders, whose depth is
+#: the same all around, up to 20,000 (some milliseconds, 7 MB).
+EPA_FACES = 32768
+
+#: Faces of the first try; its scratch memory is small enough to be had for nothing. A search that does not converge is repeated
+#: with EPA_FACES. Every pair begins with the first try: one that converges just as its scratch is full has other last bits than
+#: with more room, so what came before it must not decide.
+EPA_FACES_FIRST = 256
+
+#: Two directions count as parallel for a contact face when the sine of their angle is below this. 1e-2 is 0.6
+#: degrees: a box tilted by less than that rests on a face, as a user expects, with depths that show the tilt.
+MANIFOLD_PARALLEL = 1e-2
+
+#: A manifold whose deepest point is shallower than the penetration depth by more than this * size also gets the witness
+#: points of the depth itself.
+MANIFOLD_SLACK = 1e-7
+
+#: A cap of a cylinder or cone becomes a polygon of this many sides in a contact manifold.
+MANIFOLD_CAP_SIDES = 8
+
+#: A linear cast stops when the remaining gap is below this * size; the time it reports is before contact, never after.
+#: For curved shapes four times what GJK resolves, so that each step gains at least twice its tolerance.
+CAST_GAP = 1e-9
+CAST_GAP_CURVED = 4.0 * GJK_FLOOR_CURVED
+
+#: Most steps of conservative advancement; a grazing motion needs a few dozen.
+CAST_ITERATIONS = 256
+
+#: The same for shapes that turn (a count). One that turns w radians at a distance x * size from another takes about
+#: w / sqrt(8 x) steps; contacts take 5 to 10 more.
+TURN_ITERATIONS = 1024
+
+#: Most reflections of one Chung-Wang search (a count); then each direction comes from the simplex alone. Most searches
+#: that end apart do so within 4; a search in overlap gains nothing from more.
+CHUNG_WANG_REFLECTIONS = 16
+
+#: Most steps of a Chung-Wang search (a count) that bring its simplex no closer: two for each new face of a tetrahedron.
+CHUNG_WANG_STALLS = 6
+
+#: Error of a triple product in units of the sum of its six terms' magnitudes; below it Chung-Wang does not trust its sign.
+CHUNG_WANG_VOLUME = 16.0 * UNIT_ROUNDOFF
+
+#: V-Clip prefers the higher feature when a point lies within V_CLIP_TIE * (size + |offset|) of a Voronoi plane, and leaves
+#: a feature for a lower one only V_CLIP_LEAVE * (size + |offset|) past it. A point in A's frame carries about 4 roundoffs of
+#: these lengths. A violation of x lets the distance d shrink by x^2 / 2d at most: at the touch distance, the least d that is
+#: ever reported, 24 roundoffs are worth 4.5. Three times the tie, so that a point near three planes at once stays put.
+V_CLIP_TIE = 8.0 * UNIT_ROUNDOFF
+V_CLIP_LEAVE = 24.0 * UNIT_ROUNDOFF
+
+#: V-Clip takes its closest points as proved when the lower bound of the distance is within this * (size + |offset|): half of
+#: the 1e-9 * size that polytopes promise. Only faces that HULL_COPLANAR merged out of plane come near it.
+V_CLIP_GAP = 5e-10
+
+#: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
+#: crosses a hull of V vertices in about 2 sqrt(V).
+V_CLIP_ITERATIONS = 512

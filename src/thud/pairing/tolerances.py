@@ -1,0 +1,9 @@
+"""Tolerances and limits of `pairing/`, each with its reason. What several folders share is in `constants.py`."""
+
+from __future__ import annotations
+
+#: Most radians that a shape may turn in a cast: its angle is then right to 1e-10.
+TURN_LARGEST = 1e6
+
+#: Points of a contact patch that are closer to each other than this part of the patch are one: they say the same.
+SPREAD_LEAST = 1e-6

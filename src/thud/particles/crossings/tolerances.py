@@ -1,0 +1,84 @@
+"""Tolerances and limits of `particles/crossings/`, each with its reason. What several folders share is in `constants.py`."""
+
+from __future__ import annotations
+
+from thud.constants import UNIT_ROUNDOFF
+
+#: Crossings of a path and a collider (`crossings/roots.py`). A polynomial whose value at an extreme is below this part of its
+#: terms' magnitudes only touches zero: double-double values are right to some 1e-31 of them, and an extreme that is off by
+#: roundoff shows by its square.
+ROOT_TOUCH = 1e-29
+
+#: Most steps of a bracketed root (a count): Newton's method takes about six, halving alone some hundred. The farthest root
+#: that is looked for, in seconds, when a particle lives for ever: its fourth power is still a number.
+ROOT_STEPS = 400
+ROOT_FARTHEST = 1e75
+
+#: Paths of particles and boxes (`crossings/path_box.py`). Boxes are widened by this times the sum of the magnitudes in a
+#: coordinate of the path, start, pose and collider included: it is evaluated by some ten operations, and the time at which it
+#: comes to a bound by as many.
+PATH_SLACK = 64.0 * UNIT_ROUNDOFF
+
+#: The end of the search lies where a path has left the box of the collider, widened by this part of it, for good: many times
+#: the roundoff.
+PATH_MARGIN = 1e-9
+
+#: START_ROUNDOFF for the collider that a particle has just left: its place was computed by a flight that may have come from
+#: far away.
+START_SAME = 2.0**-40
+
+#: Velocities run along a surface when they leave it by less than this sine; then a particle on it does not pass through.
+START_SLOPE = 64.0 * UNIT_ROUNDOFF
+
+#: A path meets a triangle up to this far beyond its edges, times the magnitudes in a coordinate of the path: more than the
+#: roundoff of the point where it meets the plane, so that it never slips between two triangles.
+TRIANGLE_EDGE = 32.0 * UNIT_ROUNDOFF
+
+#: A triangle whose normal is shorter than this part of the product of its two edges has no area; double-doubles would make one
+#: of their roundoff.
+TRIANGLE_FLAT = 2.0**-96
+
+#: Blobs (`crossings/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
+#: the balls: two crossings closer to each other than that may be taken for none.
+BLOB_RESOLUTION = 2.0**-40
+
+#: Nor are cells halved further over which h changes by no more than this many times the roundoff of one value: halves would
+#: tell no more. Values with 32 digits are right to the other part.
+BLOB_NOISE = 4.0
+BLOB_EXACT = 1e-29
+
+#: Most cells of one search (a count): a generic one takes ten to fifty, a touch some hundred. Then the answer is a lower bound.
+BLOB_CELLS = 8192
+
+#: Most steps of Newton's method in a bracket (a count); it takes about six, halving alone some fifty.
+BLOB_STEPS = 200
+
+#: The float64 filter of elementary colliders. Roundoff of a coefficient of h, times the sum of its terms' magnitudes: up to
+#: sixteen operations. Times this close to each other, relatively, are not told apart by it. A crossing whose error is proven
+#: below FILTER_ERROR of it needs no more digits: a tenth of the accuracy that is promised.
+FILTER_ROUNDOFF = 16.0 * UNIT_ROUNDOFF
+FILTER_CLOSE = 1e-9
+FILTER_ERROR = 1e-13
+
+#: Most steps of the filter's search for the first root of a quartic (a count): a simple one takes four to eight.
+FILTER_STEPS = 16
+
+#: Paths and bilinear patches (`crossings/patch_path.py`). A path meets a patch up to this far beyond its borders, in (a, b) of
+#: the patch, whose sides are 1: many times the roundoff of a and b, so that no path slips between two.
+PATH_PATCH_EDGE = 1e-11
+
+#: Cells smaller than this part of the patch and of the way past it are not halved: Newton's method decides.
+PATCH_RESOLUTION = 2.0**-36
+
+#: The root that it finds there may lie this part of the patch beside the cell: roundoff where path and patch meet flat.
+PATCH_NEAR = 1e-9
+
+#: Below this sine between path and patch a cell is halved, not shrunk: the inverse of the Jacobian is no help.
+PATCH_TOUCH = 1e-9
+
+#: A cell that shrank to less than this fraction along any side is looked at again; else it is halved.
+PATCH_GAIN = 0.7
+
+#: Most cells of one search (a count): a generic crossing takes two or three, a touch some hundred. Then the answer is a lower
+#: bound.
+PATCH_CELLS = 4096

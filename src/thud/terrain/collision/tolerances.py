@@ -1,0 +1,39 @@
+"""Tolerances and limits of `terrain/collision/`, each with its reason. What several folders share is in `constants.py`."""
+
+from __future__ import annotations
+
+#: Where a line meets a bilinear patch: Newton's method ends when a step moves by less than this in (a, b) of the patch,
+#: whose sides are 1, and gives up after so many steps. It starts within the patch or beside it and squares its error each
+#: step.
+PATCH_NEWTON = 1e-12
+PATCH_STEPS = 16
+
+#: A patch is cut into 2 x 2 this often (a count) to tell whether something touches it: its pieces leave their bounding
+#: tetrahedra by at most 1/64 of what the patch does. A piece that leaves it by less than PATCH_FLAT of the patch's size
+#: is not cut.
+PATCH_CUTS = 3
+PATCH_FLAT = 1e-5
+
+#: A ray meets a bilinear patch up to this far beyond its borders, in (u, v) of the patch, whose sides are 1: no ray slips
+#: between two.
+PATCH_RAY_EDGE = 1e-9
+
+#: Objects of up to so many vertices (a count) are tested against a displaced surface the plain way: below it the bounding
+#: volumes cost more than the backward projections they save. By `python -m reproductions yang`, Section 5.1.1: the ways cross
+#: at about 60 vertices for a single hull and at about 20 for compounds of boxes. Between them no count suits both: with this
+#: one boxes of 32 vertices take up to 1.25 times the faster way's time, hulls of 48 up to 1.1 times; with a count of 48 boxes
+#: would take up to 1.7 times.
+PLAIN_VERTICES = 32
+
+#: A shape that turns has touched a displaced surface when they are nearer than this part of their sizes; conservative
+#: advancement gives up after so many steps (a count): along a surface it gains little a step.
+SURFACE_CAST_GAP = 1e-7
+SURFACE_CAST_STEPS = 512
+
+#: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
+#: touching.
+HEIGHT_SLACK = 1e-9
+
+#: Two crossings of a ray with patches that share an edge are one if they lie closer than this part of the surface's size and of
+#: the way there: their distances differ by rounding alone.
+CROSSING_GAP = 1e-9
