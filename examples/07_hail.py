@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud.particles import ParticleSystem, Quadric, Rectangle, impact_map, render_sound
-from thud.particles.sound import materials
+from thud.particles import ParticleSystem, Quadric, Rectangle, impact_map, materials, render_sound
 from thud.results import ParticleImpacts
 
 

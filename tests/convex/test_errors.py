@@ -66,7 +66,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], list[str]]] = [
     (lambda: thud.contains(S, np.ones((0, 3))), InvalidInputError, ["points", "at least one"]),
     (lambda: thud.closest_point(S, NAN_ROW), InvalidInputError, ["points", "row 1"]),
     (lambda: thud.closest_point("x", [0, 0, 0]), InvalidInputError, ["shape", "str"]),  # type: ignore[arg-type]
-    (lambda: thud.prepare(S, 3), InvalidInputError, ["a, b", "row 1", "int"]),  # type: ignore[arg-type]
+    (lambda: thud.prepare(S, 3), InvalidInputError, ["b", "expected a thud shape", "int"]),  # type: ignore[arg-type]
     # Pairs
     (lambda: PAIRS([], [[0, 0]], np.eye(4)), InvalidInputError, ["shapes", "at least one"]),
     (lambda: PAIRS([S], [[0, 1]], np.eye(4)), InvalidInputError, ["pairs", "row 0", "0 to 0"]),

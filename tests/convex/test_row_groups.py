@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import thud
-from thud.convex import dispatch
 from thud.convex.convex_pair import closed_intersects
 from thud.convex.rows import distance, intersects, row_groups
 from thud.gates import as_poses
@@ -49,9 +48,9 @@ def test_a_mixed_batch_gives_the_bytes_of_each_pair_alone() -> None:
     shapes = [*SHAPES.values(), COMPOUND]
     where = poses(len(shapes))
     pairs = np.array([p for p in itertools.product(range(len(shapes)), repeat=2) if p[0] != p[1]])
-    hit = dispatch.intersects_pairs(shapes, pairs, where)
+    hit = thud.intersects_pairs(shapes, pairs, where)
     for signed in (False, True):
-        found = dispatch.distance_pairs(shapes, pairs, where, signed=signed)
+        found = thud.distance_pairs(shapes, pairs, where, signed=signed)
         for k, (a, b) in enumerate(pairs):
             one = thud.distance(shapes[a], shapes[b], where[int(a)], where[int(b)], signed=signed)
             for field in ("distance", "point_a", "point_b", "normal", "status"):
@@ -63,8 +62,8 @@ def test_a_mixed_batch_gives_the_bytes_of_each_pair_alone() -> None:
 
 def test_no_pairs() -> None:
     shapes = [SHAPES["Box"], SHAPES["Cone"]]
-    assert dispatch.intersects_pairs(shapes, np.empty((0, 2), dtype=int), poses(2)).shape == (0,)
-    assert dispatch.distance_pairs(shapes, np.empty((0, 2), dtype=int), poses(2)).distance.shape == (0,)
+    assert thud.intersects_pairs(shapes, np.empty((0, 2), dtype=int), poses(2)).shape == (0,)
+    assert thud.distance_pairs(shapes, np.empty((0, 2), dtype=int), poses(2)).distance.shape == (0,)
 
 
 def quick_status(a: thud.ConvexHull, b: thud.ConvexHull, where: thud.Pose) -> np.ndarray:

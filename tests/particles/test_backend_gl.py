@@ -223,7 +223,7 @@ CALL = (
     [
         ("import sys; sys.modules['moderngl'] = None\n", {}, 'pip install "thud[gpu]"'),
         ("", {"__EGL_VENDOR_LIBRARY_DIRS": "/nowhere"}, "apt install libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri"),
-        ("from thud import _gl; _gl.GL_VERSION = 990\n", {}, "OpenGL 4.3 through EGL"),
+        ("from thud._core import gl; gl.GL_VERSION = 990\n", {}, "OpenGL 4.3 through EGL"),
     ],
 )
 def test_what_is_missing_is_named(before: str, environment: dict[str, str], said: str) -> None:

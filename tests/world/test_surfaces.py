@@ -16,7 +16,7 @@ import pytest
 import thud
 from tests.oracles.displaced import grid_surface
 from tests.world.model import random_pose, some_shapes
-from thud.errors import FileFormatError, InvalidInputError, StaleHandleError, UnsupportedQueryError
+from thud.errors import FileFormatError, InvalidInputError, StaleHandleError
 
 #: All but those with a mesh and the half-space.
 SHAPES = [some_shapes()[k] for k in (0, 1, 2, 3, 4, 5, 6, 9)]
@@ -277,15 +277,24 @@ def test_meshes_and_compounds_of_surfaces() -> None:
     assert world.intersecting().tolist() == [[house, other]]
     world.remove([other, house])
     world.set_poses(far, None)
-    for query in (world.intersecting, world.contacts, lambda: world.distances(1.0), lambda: world.impacts(1.0)):
-        with pytest.raises(UnsupportedQueryError, match=rf"{base} \(hill\).*decompose"):
-            query()
-    assert len(world.pairs()) == 1
+    assert world.intersecting().tolist() == [[base, far]]
+    alone = thud.contacts(ground(), mesh)
+    found = world.contacts()
+    np.testing.assert_array_equal(found.depth, alone.depth)
+    assert world.distances(1.0).distance.tolist() == [0.0]
+    assert world.impacts(1.0).time.tolist() == [0.0]
     assert len(world.raycast((0, 0, 9), (0, 0, -1)).handle) == 1
+    world.remove([base, far])
+    # One that holds a surface stands still too, and answers as its leaves do.
     for inside in (ground(), thud.Compound([ground()])):
-        with pytest.raises(UnsupportedQueryError, match="a body of its own"):
-            world.add(thud.Compound([thud.Sphere(1.0), inside]))
-    assert len(world) == 2
+        both = thud.Compound([inside, thud.Sphere(1.0)], thud.Pose([[0, 0, 0], [0, 0, 50.0]]))
+        with pytest.raises(InvalidInputError, match="static"):
+            world.add(both, static=False)
+        held, ball = world.add(both), world.add(thud.Sphere(1.0), thud.Pose((0, 0, 51.0)))
+        assert [set(pair) for pair in world.intersecting().tolist()] == [{held, ball}]
+        world.set_poses(ball, None)
+        assert [set(pair) for pair in world.intersecting().tolist()] == [{held, ball}]
+        world.remove([held, ball])
 
 
 # Saving

@@ -20,10 +20,12 @@ Ints = npt.NDArray[np.int64]
 
 def equal_rows(kinds: Ints) -> Iterator[Ints]:
     """Rows of (M,) or (M, 2) whole numbers that are equal, group by group in the order of the numbers."""
+    if len(kinds) == 0:
+        return
     columns = kinds.reshape(len(kinds), -1)
     order = np.lexsort(columns.T[::-1])
     change = (np.diff(columns[order], axis=0) != 0).any(axis=1)
-    yield from np.split(order, np.flatnonzero(change) + 1) if len(order) else []
+    yield from np.split(order, np.flatnonzero(change) + 1)
 
 
 def shape_numbers(shapes: Sequence[Shape]) -> Ints:
