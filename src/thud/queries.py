@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.threads import check_threads
 from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
 from thud.convex.prepared import PreparedPair
@@ -29,7 +30,7 @@ from thud.pairing.families import NAMES, PACKED, as_shape
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
 from thud.pairing.motions import as_motion, by_rotation
 from thud.pairing.pair_cache import PairCache
-from thud.pairing.plans import check_option, pair_entries, shape_entries
+from thud.pairing.plans import all_entries, check_option, pair_entries, shape_entries
 from thud.pairing.prepared import PreparedQueries
 from thud.pose import PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
@@ -41,8 +42,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def _pair(a: Shape, b: Shape, pose_a: PoseLike, pose_b: PoseLike) -> tuple[Shape, Shape, Floats, Floats, int]:
-    """The gate of two shapes and their poses."""
+def _pair(
+    a: Shape, b: Shape, pose_a: PoseLike, pose_b: PoseLike, threads: int | None
+) -> tuple[Shape, Shape, Floats, Floats, int]:
+    """The gate of two shapes and their poses, and of threads."""
+    check_threads(threads)
     as_shape(a, "a"), as_shape(b, "b")
     rows_a, rows_b = as_poses(pose_a, "pose_a"), as_poses(pose_b, "pose_b")
     return a, b, rows_a, rows_b, pair_count(rows_a, rows_b)
@@ -98,7 +102,7 @@ def intersects(
     -------
     (N,) bool
     """
-    pair = _pair(a, b, pose_a, pose_b)
+    pair = _pair(a, b, pose_a, pose_b, threads)
     options = _options("intersects", a, b, pair[-1], method, axes, cache)
     return ask_pair("intersects", *pair, threads=threads, **options)
 
@@ -130,7 +134,7 @@ def distance(
     cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
     threads : how many to use; default all cores
     """
-    pair, query = _pair(a, b, pose_a, pose_b), "signed_distance" if signed else "distance"
+    pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
     options = _options(query, a, b, pair[-1], method, axes, cache)
     return ask_pair(query, *pair, reach=as_reach(max_distance), threads=threads, **options)
 
@@ -154,7 +158,7 @@ def triangle_pairs(
     cache : `thud.PairCache` that was given to this query in the last frame: the same answers
     threads : how many to use; default all cores
     """
-    pair = _pair(a, b, pose_a, pose_b)
+    pair = _pair(a, b, pose_a, pose_b, threads)
     options = _options("triangle_pairs", a, b, pair[-1], "gjk", None, cache)
     return ask_pair("triangle_pairs", *pair, threads=threads, **options)
 
@@ -188,7 +192,7 @@ def contacts(
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
     threads : how many to use; default all cores
     """
-    pair = _pair(a, b, pose_a, pose_b)
+    pair = _pair(a, b, pose_a, pose_b, threads)
     margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
 
@@ -221,7 +225,7 @@ def cast(
         rotation vector; 0 for at rest. Rotation vectors of zero give the bytes of a cast without them.
     threads : how many to use; default all cores
     """
-    a, b, rows_a, rows_b, _count = _pair(a, b, pose_a, pose_b)
+    a, b, rows_a, rows_b, _count = _pair(a, b, pose_a, pose_b, threads)
     move_a, move_b = as_motion(motion_a, "motion_a"), as_motion(motion_b, "motion_b")
     count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
 
@@ -240,8 +244,9 @@ class _Pairs:
 
     def __init__(
         self, query: str, shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike, axes: npt.ArrayLike | None = None,
-        method: str = "gjk",
+        method: str = "gjk", threads: int | None = None,
     ) -> None:  # fmt: skip
+        check_threads(threads)
         self.shapes = tuple(as_shape(shape, f"shapes: row {row}") for row, shape in enumerate(shapes))
         if not self.shapes:
             raise InvalidInputError("shapes: expected at least one shape, got none")
@@ -258,6 +263,8 @@ class _Pairs:
             self.options["axes"] = as_axes(axes, self.count)
         # Each must be of use to every pair.
         samples = [*self.packed_rows[:1], *self.other_rows] if self.options else []
+        for option, value in self.options.items() if not len(self.table) else ():
+            check_option(query, option, value, all_entries(query), "no pairs")
         for row in samples:
             a, b = (self.shapes[k] for k in self.table[row])
             for option, value in self.options.items():
@@ -294,7 +301,7 @@ def intersects_pairs(
     threads: int | None = None,
 ) -> npt.NDArray[np.bool_]:
     """(M,) whether each of M pairs among S shapes at S poses meets. Arguments as for `distance_pairs`."""
-    given = _Pairs("intersects", shapes, pairs, poses, axes, method)
+    given = _Pairs("intersects", shapes, pairs, poses, axes, method, threads)
     hit = np.zeros(given.count, dtype=bool)
     if len(given.packed_rows):
         hit[given.packed_rows] = dispatch.intersects(*given.batch(), **given.options, threads=threads)
@@ -330,7 +337,7 @@ def distance_pairs(
     threads : how many to use; default all cores
     """
     query = "signed_distance" if signed else "distance"
-    given, reach = _Pairs(query, shapes, pairs, poses, axes, method), as_reach(max_distance)
+    given, reach = _Pairs(query, shapes, pairs, poses, axes, method, threads), as_reach(max_distance)
     options = {"signed": signed, "max_distance": reach, **given.options, "threads": threads}
     if given.is_packed:
         return dispatch.distance(*given.batch(), **options)
@@ -361,7 +368,7 @@ def contacts_pairs(
     poses : S poses, world frame
     margin, max_points, threads : as for `contacts`
     """
-    given = _Pairs("contacts", shapes, pairs, poses)
+    given = _Pairs("contacts", shapes, pairs, poses, threads=threads)
     options = {
         "margin": as_positive(margin, "margin", zero=True), "max_points": as_max_points(max_points), "threads": threads
     }  # fmt: skip
@@ -377,16 +384,18 @@ def contacts_pairs(
 
 
 def _rays(
-    shape: Shape, origins: npt.ArrayLike, directions: npt.ArrayLike, pose: PoseLike
+    shape: Shape, origins: npt.ArrayLike, directions: npt.ArrayLike, pose: PoseLike, threads: int | None
 ) -> tuple[Shape, Floats, Floats, Floats, int]:
-    """The gate of a shape and rays."""
+    """The gate of a shape and rays, and of threads."""
+    check_threads(threads)
     as_shape(shape, "shape")
     start, along, rows = as_points(origins, "origins"), as_directions(directions, "directions"), as_poses(pose, "pose")
     return shape, start, along, rows, broadcast_rows("origins, directions, pose", start, along, rows)
 
 
-def _points(shape: Shape, points: npt.ArrayLike, pose: PoseLike) -> tuple[Shape, Floats, Floats, int]:
-    """The gate of a shape and points."""
+def _points(shape: Shape, points: npt.ArrayLike, pose: PoseLike, threads: int | None) -> tuple[Shape, Floats, Floats, int]:
+    """The gate of a shape and points, and of threads."""
+    check_threads(threads)
     as_shape(shape, "shape")
     where, rows = as_points(points, "points"), as_poses(pose, "pose")
     return shape, where, rows, broadcast_rows("points, pose", where, rows)
@@ -417,7 +426,7 @@ def raycast(
     any_hit : the hit may be any, not the first: faster for compounds
     threads : how many to use; default all cores
     """
-    shape, start, along, rows, count = _rays(shape, origins, directions, pose)
+    shape, start, along, rows, count = _rays(shape, origins, directions, pose, threads)
     options = {"reach": as_reach(max_distance), "any_hit": any_hit, "threads": threads}
     return ask_shape("raycast", shape, start, along, rows=rows, count=count, **options)
 
@@ -446,7 +455,7 @@ def raycast_all(
     max_distance : metres; crossings beyond it are left out
     threads : how many to use; default all cores
     """
-    shape, start, along, rows, count = _rays(shape, origins, directions, pose)
+    shape, start, along, rows, count = _rays(shape, origins, directions, pose, threads)
     options = {"reach": as_reach(max_distance), "threads": threads}
     return ask_shape("raycast_all", shape, start, along, rows=rows, count=count, **options)
 
@@ -471,7 +480,7 @@ def contains(
     method : "ray", "winding", "grid" or "parts"
     threads : how many to use; default all cores
     """
-    shape, where, rows, count = _points(shape, points, pose)
+    shape, where, rows, count = _points(shape, points, pose, threads)
     options: dict[str, Any] = {"threads": threads}
     if method is not None:
         check_option("contains", "method", method, shape_entries("contains", shape), f"a {NAMES[shape.family]}")
@@ -496,7 +505,7 @@ def closest_point(
     signed : negative distance inside
     threads : how many to use; default all cores
     """
-    shape, where, rows, count = _points(shape, points, pose)
+    shape, where, rows, count = _points(shape, points, pose, threads)
     options = {"signed": bool(signed), "threads": threads}
     return ask_shape("closest_point", shape, where, rows=rows, count=count, **options)
 

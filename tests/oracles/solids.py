@@ -45,6 +45,12 @@ def sphere_points(count):
     return np.stack([ring * np.cos(angle), ring * np.sin(angle), z], axis=1)
 
 
+def cross(a, b):
+    """Cross products along the last axis; faster than NumPy's for small arrays."""
+    ax, ay, az, bx, by, bz = a[..., 0], a[..., 1], a[..., 2], b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
 def segment_feet(points, start, end):
     """(P, S, 3) or (P, S, 2) nearest points of S segments to P points."""
     along = end - start
@@ -59,41 +65,62 @@ def nearest_of(points, feet):
     return feet[np.arange(len(points)), best], best
 
 
+class Triangles:
+    """(T, 3, 3) triangles, prepared for nearest points."""
+
+    def __init__(self, corners):
+        self.corners = corners
+        ends = np.roll(corners, -1, axis=1)
+        self.along = ends - corners
+        self.normal = cross(self.along[:, 0], corners[:, 2] - corners[:, 0])
+        self.square = (self.normal * self.normal).sum(axis=1)
+        # One without an area has edges alone.
+        self.flat = self.square < 1e-20
+        inward = cross(self.normal[:, None], self.along)
+        self.inward = inward.reshape(-1, 3)
+        self.inner = (corners * inward).sum(axis=2).reshape(-1)
+        self.edge = self.along.reshape(-1, 3)
+        self.length = np.maximum((self.along * self.along).sum(axis=2), 1e-300).reshape(-1)
+        self.first = (corners * self.along).sum(axis=2).reshape(-1)
+
+    def feet(self, points):
+        """(P, 3) nearest points, and the triangle of each."""
+        count = len(self.corners)
+        height = (points @ self.normal.T - (self.corners[:, 0] * self.normal).sum(axis=1)) / np.where(
+            self.flat, 1.0, self.square
+        )
+        inside = (points @ self.inward.T >= self.inner).reshape(-1, count, 3).all(axis=2) & ~self.flat
+        u = np.clip((points @ self.edge.T - self.first) / self.length, 0.0, 1.0)
+        start = self.corners.reshape(-1, 3)
+        # |p - start - u edge|^2 by its parts would lose digits: the vectors themselves.
+        far = ((points[:, None] - start - u[:, :, None] * self.edge) ** 2).sum(axis=2).reshape(-1, count, 3)
+        side = far.argmin(axis=2)
+        nearest = np.where(inside, height * height * self.square, far.min(axis=2))
+        chosen = nearest.argmin(axis=1)
+        row = np.arange(len(points))
+        k = 3 * chosen + side[row, chosen]
+        feet = start[k] + u[row, k][:, None] * self.edge[k]
+        flat = points - height[row, chosen][:, None] * self.normal[chosen]
+        return np.where(inside[row, chosen][:, None], flat, feet), chosen
+
+
 def triangle_feet(points, corners):
     """(P, 3) nearest points of (T, 3, 3) triangles, and the triangle of each."""
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    normal = np.cross(b - a, c - a)
-    square = np.maximum((normal * normal).sum(axis=1), 1e-300)
-    height = (points @ normal.T - (a * normal).sum(axis=1)) / square
-    best = points[:, None] - height[:, :, None] * normal
-    inside = np.ones(height.shape, dtype=bool)
-    for p, q in ((a, b), (b, c), (c, a)):
-        inward = np.cross(normal, q - p)
-        inside &= points @ inward.T >= (p * inward).sum(axis=1)
-    square_best = np.where(inside, height * height * square, np.inf)
-    for p, q in ((a, b), (b, c), (c, a)):
-        along = q - p
-        u = (points @ along.T - (p * along).sum(axis=1)) / np.maximum((along * along).sum(axis=1), 1e-300)
-        feet = p + np.clip(u, 0.0, 1.0)[:, :, None] * along
-        far = ((points[:, None] - feet) ** 2).sum(axis=2)
-        nearer = ~inside & (far < square_best)
-        best[nearer], square_best[nearer] = feet[nearer], far[nearer]
-    chosen = square_best.argmin(axis=1)
-    return best[np.arange(len(points)), chosen], chosen
+    return Triangles(corners).feet(points)
 
 
 def winding_numbers(points, corners):
     """(P,) how often (T, 3, 3) triangles go round points."""
     u, v, w = (corners[None, :, k] - points[:, None] for k in range(3))
     a, b, c = (np.linalg.norm(x, axis=2) for x in (u, v, w))
-    volume = (u * np.cross(v, w)).sum(axis=2)
+    volume = (u * cross(v, w)).sum(axis=2)
     below = a * b * c + (u * v).sum(axis=2) * c + (v * w).sum(axis=2) * a + (w * u).sum(axis=2) * b
     return np.arctan2(volume, below).sum(axis=1) / (2.0 * np.pi)
 
 
 def triangle_samples(corners, count, rng):
     """(about count, 3) points of (T, 3, 3) triangles: by area, and all corners."""
-    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    area = np.linalg.norm(cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     chosen = rng.choice(len(corners), count, p=area / area.sum())
     weights = rng.dirichlet((1.0, 1.0, 1.0), count)
     return np.concatenate([np.einsum("nk,nki->ni", weights, corners[chosen]), np.unique(corners.reshape(-1, 3), axis=0)])
@@ -250,7 +277,7 @@ class Egg(Leaf):
         square = self.radii**2
         low = np.full(len(points), -square.min())
         high = self.radii.max() * np.linalg.norm(way, axis=1)
-        for _ in range(200):
+        for _ in range(64):
             middle = 0.5 * (low + high)
             above = ((self.radii * way / (middle[:, None] + square)) ** 2).sum(axis=1) > 1.0
             low, high = np.where(above, middle, low), np.where(above, high, middle)
@@ -301,9 +328,10 @@ class Faces(Leaf):
         self.low, self.high = flat.min(axis=0), flat.max(axis=0)
         self.center = flat.mean(axis=0) if convex else 0.5 * (self.low + self.high)
         self.radius = np.linalg.norm(flat - self.center, axis=1).max()
-        normal = np.cross(self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0])
+        normal = cross(self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0])
         self.normals = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
         self.offsets = (self.normals * self.corners[:, 0]).sum(axis=1)
+        self.triangles = Triangles(self.corners)
 
     def inside(self, points):
         if self.is_convex:
@@ -314,7 +342,7 @@ class Faces(Leaf):
         return held
 
     def foot(self, points):
-        return triangle_feet(points, self.corners)[0]
+        return self.triangles.feet(points)[0]
 
     def support(self, direction):
         return (self.corners.reshape(-1, 3) @ direction).max()
@@ -331,18 +359,17 @@ class Faces(Leaf):
     def crossings(self, start, along):
         """Sorted distances at which a ray crosses triangles, and whether none of them is near an edge."""
         a, edge, other = self.corners[:, 0], self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0]
-        h = np.cross(along, other)
+        h = cross(along, other)
         det = (edge * h).sum(axis=1)
-        size = np.linalg.norm(self.normals, axis=1) * np.linalg.norm(np.cross(edge, other), axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u = ((start - a) * h).sum(axis=1) / det
-            q = np.cross(start - a, edge)
-            v, t = (q @ along) / det, (other * q).sum(axis=1) / det
+        size = np.linalg.norm(cross(edge, other), axis=1)
+        steep = np.abs(det) > 1e-7 * np.maximum(size, 1e-12)
+        scale = 1.0 / np.where(steep, det, 1.0)
+        q = cross(start - a, edge)
+        u, v, t = ((start - a) * h).sum(axis=1) * scale, (q @ along) * scale, (other * q).sum(axis=1) * scale
         least = np.minimum(np.minimum(u, v), 1.0 - u - v)
-        steep = np.abs(det) > 1e-7 * size
         hit = steep & (least > 0.0) & (t >= 0.0)
-        close = (least > -1e-5) & (t > -1e-5) & ((least < 1e-5) | (t < 1e-5))
-        flat = ~steep & (np.abs(start @ self.normals.T - self.offsets) < 1e-3)
+        close = steep & (least > -1e-5) & (t > -1e-5) & ((least < 1e-5) | (t < 1e-5))
+        flat = (size > 1e-12) & ~steep & (np.abs(start @ self.normals.T - self.offsets) < 1e-3)
         return np.sort(t[hit]), not (close | flat).any()
 
 
@@ -365,11 +392,20 @@ class Ground(Leaf):
         place = across / self.spacing
         limit = np.array(self.heights.shape[::-1]) - 2
         cell = np.clip(place.astype(int), 0, limit)
-        u, v = np.moveaxis(place - cell, -1, 0)
-        x, y = np.moveaxis(cell, -1, 0)
+        u, v = place[..., 0] - cell[..., 0], place[..., 1] - cell[..., 1]
+        x, y = cell[..., 0], cell[..., 1]
         z = self.heights
         low = (1.0 - u) * z[y, x] + u * z[y, x + 1]
         return (1.0 - v) * low + v * ((1.0 - u) * z[y + 1, x] + u * z[y + 1, x + 1])
+
+    def normal(self, points):
+        """(P, 3) unit normals of the surface above points, NaN next to an edge of patches."""
+        across, step = points[:, :2], 1e-5 * self.spacing
+        slope = [(self.height(across + way) - self.height(across - way)) / (2.0 * step) for way in step * np.eye(2)]
+        up = np.stack([-slope[0], -slope[1], np.ones(len(points))], axis=1)
+        part = across / self.spacing
+        edge = (np.abs(part - np.round(part)) < 1e-3).any(axis=1)
+        return np.where(edge[:, None], np.nan, up / np.linalg.norm(up, axis=1, keepdims=True))
 
     def lift(self, points):
         """How far outside of the rectangle, and how high above the surface there."""
@@ -419,7 +455,7 @@ def hull_corners(points):
     """(T, 3, 3) triangles of the hull of points, wound outward."""
     hull = Qhull(points)
     corners = points[hull.simplices]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal = cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = (normal * hull.equations[:, :3]).sum(axis=1) < 0.0
     corners[inward] = corners[inward][:, [0, 2, 1]]
     return corners
@@ -454,6 +490,7 @@ def leaf_of(shape):
 def is_closed(vertices, faces):
     """Whether every edge has one triangle on either side, vertices in the same place being one."""
     welded = np.unique(vertices, axis=0, return_inverse=True)[1].reshape(-1)[faces]
+    welded = welded[(welded != np.roll(welded, 1, axis=1)).all(axis=1)]
     edges = np.concatenate([welded[:, [0, 1]], welded[:, [1, 2]], welded[:, [2, 0]]])
     ways = {tuple(edge) for edge in edges.tolist()}
     return len(ways) == len(edges) and all((b, a) in ways for a, b in ways)
@@ -507,10 +544,6 @@ class Solid:
     def signed(self, points):
         """(P,) distances, negative inside: of the leaf that a point is nearest to, or deepest in."""
         return np.min(self._each("signed", points), axis=0)
-
-    def signed_each(self, points):
-        """(leaves, P) of each."""
-        return np.array(self._each("signed", points))
 
     def surface_gap(self, points):
         """(P,) distances to the nearest surface of a leaf, be it inside another."""
@@ -607,7 +640,7 @@ class PlacedPair:
                         best, where = deep, point
         return best, where
 
-    def nearest(self, starts=6, steps=12):
+    def nearest(self, starts=4, steps=10):
         """(distance, point of A, point of B): an upper bound of the distance, from samples by projecting back and forth."""
         best = (np.inf, np.zeros(3), np.zeros(3))
         all_a, all_b = (np.concatenate(own) for own in self.samples)

@@ -31,13 +31,18 @@ def _executor(threads: int) -> ThreadPoolExecutor:
     return _pool[2]
 
 
+def check_threads(threads: int | None) -> None:
+    """Named error unless it is a number of threads, or None for all cores."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise InvalidInputError(f"threads: expected a whole number of at least 1, got {threads!r}")
+
+
 def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any, rows_per_chunk: int = _ROWS_PER_CHUNK) -> None:
     """Call `kernel(start, stop, *arguments)` over [0, count) in chunks on up to `threads` threads (None: all cores).
 
     `rows_per_chunk`: fewest rows worth a hand-over to another thread.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise InvalidInputError(f"threads: expected a whole number of at least 1, got {threads!r}")
+    check_threads(threads)
     # Asking for the cores takes longer than a small batch.
     if count < 2 * rows_per_chunk:
         threads = 1

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from thud.errors import InvalidShapeError
-from thud.mesh.depth import clearing_translation, half_space, sphere_directions
+from thud.mesh.depth import clearing_translation, half_spaces, sphere_directions
 from thud.mesh.dispatch import (
     Floats,
     Ints,
@@ -89,7 +89,7 @@ class _ConvexSide(_Side):
 
     def heights(self, points: Floats, direction: Floats) -> Floats | None:
         """Below the plane of a half-space."""
-        if half_space(self.shape) is None:
+        if not half_spaces(self.shape):
             return None
         plane = self.row[0, :9].reshape(3, 3) @ np.array(self.convex.parameters[:3])
         return self.convex.parameters[3] - (points - self.row[0, 9:]) @ plane
@@ -349,7 +349,7 @@ def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats,
     length = float(np.linalg.norm(mean))
     around = sphere_directions(PATCH_DIRECTIONS)
     arguments = (part_a, part_b, a.row, b.row, threads)
-    if length < 1e-6 or half_space(a.shape) or half_space(b.shape):
+    if length < 1e-6 or half_spaces(a.shape) or half_spaces(b.shape):
         return clearing_translation(*arguments, directions=around, starts=2)
     mean /= length
     solid = a.is_solid and b.is_solid

@@ -16,15 +16,16 @@ import numpy as np
 
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
+from thud.errors import UnboundedShapeError
 from thud.mesh.dispatch import Floats
-from thud.mesh.tolerances import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER
+from thud.mesh.tolerances import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER, LEAST_WAY_OUT
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import CONVEX
-from thud.pairing.leaves import some_rows
+from thud.pairing.leaves import leaves, some_rows
 from thud.pairing.plans import resolve, shape_plan
 from thud.results import CastStatus, Distances, Status
 from thud.shapes.packed import pack
-from thud.shapes.shape import HALF_SPACE, Part, Shape
+from thud.shapes.shape import HALF_SPACE, Shape
 
 _STILL = np.zeros((1, 3))
 
@@ -82,10 +83,9 @@ def clearing_translation(
     """
     search = _Search(a, b, row_a, row_b, threads, toward)
     for is_a, shape in ((True, a), (False, b)):
-        plane = half_space(shape)
-        if plane is not None:
+        if half_spaces(shape):
             # Out along its normal is the shortest way, and the only one needed.
-            search.back_from(search.outside(plane, is_a))
+            search.back_from(search.outside(is_a))
             return search.shift, search.point
     search.back_from(search.hulls_apart() if along is None else search.far_along(along))
     if search.length == 0.0:
@@ -108,12 +108,15 @@ def clearing_translation(
     return search.shift, search.point
 
 
-def half_space(shape: Shape) -> Part | None:
-    """The part of a half-space; None for every other shape."""
-    if shape.family != CONVEX:
-        return None
-    (part,) = shape.parts()
-    return part if part.kind == HALF_SPACE else None
+def half_spaces(shape: Shape) -> list[tuple[Floats, float]]:
+    """Normals and offsets, in the shape's frame, of the half-spaces that it is or holds."""
+    found = []
+    for leaf, inner in leaves(shape):
+        if leaf.family == CONVEX and leaf.parts()[0].kind == HALF_SPACE:
+            parameters = leaf.parts()[0].parameters
+            normal = inner[:9].reshape(3, 3) @ np.array(parameters[:3])
+            found.append((normal, parameters[3] + float(normal @ inner[9:])))
+    return found
 
 
 def convex_cover(shape: Shape) -> Shape:
@@ -172,7 +175,11 @@ class _Search:
                 break
             further = further * 1.1
             self.length, self.shift = float(np.linalg.norm(further)), further
+        # Where the two touch is known from the way back alone.
+        self.length = math.inf
         self.backs(further[None])
+        if self.length == math.inf:
+            self.length, self.shift = float(np.linalg.norm(further)), further
 
     def refine(self, length: float, direction: Floats) -> None:
         """Pattern search: twelve directions about the best, closer and closer, each free or not a little below its length."""
@@ -213,11 +220,31 @@ class _Search:
         place_b = self.row_b[0, :9].reshape(3, 3) @ center_b + self.row_b[0, 9:]
         return (float(np.linalg.norm(place_b - place_a)) + radius_a + radius_b) * direction
 
-    def outside(self, plane: Part, is_a: bool) -> Floats:
-        """The translation of B along a half-space's normal that parts it from the other's ball."""
-        row_h, row_o, other = (self.row_a, self.row_b, self.b) if is_a else (self.row_b, self.row_a, self.a)
-        normal = row_h[0, :9].reshape(3, 3) @ np.array(plane.parameters[:3])
+    def outside(self, is_a: bool) -> Floats:
+        """The translation of B, along the normal of the half-spaces that one side is or holds, that parts it from the other's
+        ball and the balls of what else it holds."""
+        shape, row, other, row_o = (
+            (self.a, self.row_a, self.b, self.row_b) if is_a else (self.b, self.row_b, self.a, self.row_a)
+        )
+        turn, planes = row[0, :9].reshape(3, 3), half_spaces(shape)
         center, radius = other.bounding_sphere()
-        place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:]
-        depth = plane.parameters[3] - (normal @ (place - row_h[0, 9:]) - radius)
-        return (depth if is_a else -depth) * normal
+        if not radius < math.inf:
+            raise UnboundedShapeError("a, b: both are or hold a HalfSpace; there is no translation that parts them")
+        place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:] - row[0, 9:]
+        normals = [turn @ normal for normal, _ in planes]
+        along = normals[0] if len(normals) == 1 else np.sum(normals, axis=0)
+        if len(normals) > 1:
+            along = along / max(float(np.linalg.norm(along)), 1e-300)
+            if min(float(normal @ along) for normal in normals) < LEAST_WAY_OUT:
+                raise UnboundedShapeError("a, b: a Compound whose HalfSpaces face each other has no way out")
+        slopes = [1.0] if len(normals) == 1 else [float(normal @ along) for normal in normals]
+        depths = [
+            (offset - (float(normal @ place) - radius)) / slope
+            for normal, (_, offset), slope in zip(normals, planes, slopes, strict=True)
+        ]
+        for leaf, inner in leaves(shape):
+            middle, extent = leaf.bounding_sphere()
+            if extent < math.inf:
+                at = turn @ (inner[:9].reshape(3, 3) @ middle + inner[9:])
+                depths.append(radius + extent - float(along @ (place - at)))
+        return (max(depths) if is_a else -max(depths)) * along

@@ -483,6 +483,7 @@ def raycast(
     """First hits of `count` rays; origins, directions and poses have one row or as many."""
     check_range("origins", origins)
     check_range("pose", poses)
+    _threads.check_threads(threads)
     wide = mesh.wide
     out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     # Large chunks, in which sorting finds neighbours.

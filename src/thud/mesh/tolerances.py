@@ -65,3 +65,7 @@ WINDING_ERROR = 0.004
 
 #: A reach, a distance of points that rounding may have made too small, is widened by this part: some thousand roundings.
 REACH_ROUNDING = 1e-12
+
+#: Half-spaces of one compound have a way out if each normal leads along their mean by at least this (a cosine): below it the
+#: way would be a thousand times as long as the depth.
+LEAST_WAY_OUT = 1e-3

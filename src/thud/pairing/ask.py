@@ -12,7 +12,7 @@ from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED
 from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
 from thud.pairing.leaves import leaves, placed, some_rows
-from thud.pairing.plans import APART, EXACT, SWAPPED, pair_plan, refuse, resolve, shape_plan, takes
+from thud.pairing.plans import APART, EXACT, SWAPPED, UNSUPPORTED, families_in, pair_plan, refuse, resolve, shape_plan, takes
 from thud.pairing.swap import SWAPPED as TURNED_BACK
 from thud.shapes.shape import IDENTITY, Shape
 
@@ -74,6 +74,12 @@ def _exchanged(given: dict[str, Any]) -> dict[str, Any]:
 
 def _apart(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, given: dict[str, Any]) -> Any:
     """Every pair of leaves, joined."""
+    for family_a in families_in(a):
+        for family_b in families_in(b):
+            plan = pair_plan(query, family_a, family_b)
+            if plan.way == UNSUPPORTED:
+                # Whatever the other leaves say: the answer must not depend on who is asked first.
+                raise refuse(query, plan)
     leaves_a, leaves_b = leaves(a), leaves(b)
     turning = query == "turning_cast"
 

@@ -8,9 +8,12 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from thud.errors import UnsupportedQueryError
 from thud.pairing.families import COMPOUND, FAMILIES, NAMES
 from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
+from thud.pairing.pair_cache import PairCache
 from thud.pairing.table import PAIRS, REASONS, SHAPE_REASONS, SHAPES, Entry
 from thud.shapes.shape import Shape
 
@@ -92,12 +95,12 @@ def shape_entries(query: str, shape: Shape) -> list[Entry]:
     return [] if plan.entry is None else [plan.entry]
 
 
-def takes(entry: Entry, option: str, value: Any = None) -> bool:
-    """Whether an entry can use an option, with this value."""
+def takes(entry: Entry, option: str, *value: Any) -> bool:
+    """Whether an entry can use an option; with a value, whether with this one."""
     if option not in entry.options:
         return False
     allowed = entry.options[option]
-    return allowed is None or value is None or value in allowed
+    return allowed is None or all(one in allowed for one in value)
 
 
 def check_option(query: str, option: str, value: Any, entries: list[Entry], who: str) -> None:
@@ -105,15 +108,16 @@ def check_option(query: str, option: str, value: Any, entries: list[Entry], who:
     if any(takes(entry, option, value) for entry in entries):
         return
     public = query.replace("signed_", "")
-    shown = f"{option} {value!r}" if isinstance(value, str) else option
-    known = sorted({text for entry in _all_entries(query) for text in entry.options.get(option) or ()})
+    shown = option if isinstance(value, (np.ndarray, PairCache)) else f"{option} {value!r}"
+    known = sorted({text for entry in all_entries(query) for text in entry.options.get(option) or ()})
     if known and value not in known:
         raise UnsupportedQueryError(f"{public}: {shown} does not exist; expected one of {', '.join(known)}")
     users = [name for name, entry in _named_entries(query).items() if takes(entry, option, value)]
     raise UnsupportedQueryError(f"{public}: {shown} is of no use to {who}; it is for {'; '.join(users) or 'no shape'}")
 
 
-def _all_entries(query: str) -> list[Entry]:
+def all_entries(query: str) -> list[Entry]:
+    """Of all families."""
     return list(_named_entries(query).values())
 
 

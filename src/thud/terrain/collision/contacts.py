@@ -258,7 +258,7 @@ def surface_contacts_rows(
                 surface, ints, reals, verts, link_starts, links, a, b, rb, tb, margin, found, unique, corners, local
             )
             if kept == 0 and result[NEAR] > 0.0:
-                inside, quad, x, y = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                inside, quad, x, y, _p = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
                 if inside:
                     kept = buried_contact(
                         surface, ints, reals, verts, link_starts, links, b, rb, tb, quad, x, y, corners, local

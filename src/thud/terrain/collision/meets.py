@@ -79,15 +79,15 @@ def vertex_count(ints, b):
 
 @kernel(inner="surface, i8[:,::1], f8[:,::1], f8[:,::1], i8, mat3, vec3, f8[:,::1], i8[::1]")
 def part_in_ground(surface, ints, reals, verts, b, r, t, corners, counter):
-    """(whether a part that touches no patch lies in the ground, quad, x, y of the patch above it)."""
+    """(whether a part that touches no patch lies in the ground, quad, x, y of the patch above it, the point that decided)."""
     if ints[b, KIND] == HALF_SPACE:
-        return False, _I(-1), _I(0), _I(0)
+        return False, _I(-1), _I(0), _I(0), t
     for which in range(-1, vertex_count(ints, b)):
         p = transform(r, t, part_point(ints, reals, verts, b, which))
         where, _k, _top, _length, quad, x, y, _a, _b = in_ground(surface, p, corners, counter)
         if where != NOWHERE:
-            return where == BELOW, quad, x, y
-    return False, _I(-1), _I(0), _I(0)
+            return where == BELOW, quad, x, y, p
+    return False, _I(-1), _I(0), _I(0), t
 
 
 @kernel(
@@ -181,10 +181,9 @@ def surface_distance_rows(
                 for k in range(4):
                     place_out[row, k] = found[0, k]
             if status != OVERLAPPING:
-                inside, quad, x, y = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                inside, quad, x, y, buried = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
                 if inside:
-                    status, best, n = _I(OVERLAPPING), 0.0, (0.0, 0.0, 0.0)
-                    p = transform(rb, tb, part_point(ints, reals, verts, b, _I(-1)))
+                    status, best, p, n = _I(OVERLAPPING), 0.0, buried, (0.0, 0.0, 0.0)
                     place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
             if status == OVERLAPPING:
                 break
@@ -240,9 +239,9 @@ def surface_cast_rows(
             if hits > 0 and (result[BEST] < best or status == MISS):
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
             if status != AT_START and result[NEAR] > 0.0:
-                if part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)[0]:
-                    best, status, n = 0.0, _I(AT_START), (0.0, 0.0, 0.0)
-                    p = transform(rb, tb, part_point(ints, reals, verts, b, _I(-1)))
+                inside, _quad, _x, _y, buried = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                if inside:
+                    best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
             if status == AT_START:
                 break
         time_out[row], status_out[row] = best, status

@@ -72,7 +72,7 @@ def advance(
         speed = np.minimum(speed, step + turn_o * radius + turn_s * (apart + radius))
     # A part of what is smaller, the shape; coordinates that are large add what they are rounded by.
     size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
-    gap = SURFACE_CAST_GAP * size + 16.0 * UNIT_ROUNDOFF * (extent + float(np.abs(rows_s[:, 9:]).max()))
+    gap = SURFACE_CAST_GAP * size + 16.0 * UNIT_ROUNDOFF * (extent + np.abs(rows_s[:, 9:]).max(axis=1))
     time = np.zeros(count)
     out.time[:], out.point[:], out.normal[:], out.status[:] = np.inf, 0.0, 0.0, CastStatus.MISS
     live = np.arange(count)
@@ -83,7 +83,7 @@ def advance(
         place_s = placed(moved(rows_s[live], move_s[live], at), inner_s)
         place_o = placed(moved(rows_o[live], move_o[live], at), inner_o)
         found = distance(surface, shape, place_s, place_o, len(live), threads=threads)
-        met = (found.status == Status.OVERLAPPING) | (found.distance <= gap)
+        met = (found.status == Status.OVERLAPPING) | (found.distance <= gap[live])
         # A distance that did not converge bounds nothing from below: the time stays where it is.
         lost = (found.status == Status.UNCONVERGED) & ~met
         out.status[live[lost]], out.time[live[lost]] = CastStatus.UNCONVERGED, at[lost]
@@ -98,7 +98,7 @@ def advance(
         out.point[done] = found.point_a[met]
         out.normal[done[fresh]] = found.normal[met][fresh]
         ahead = ~met & ~lost
-        time[live[ahead]] += (found.distance[ahead] - 0.5 * gap) / np.maximum(speed[live[ahead]], 1e-300)
+        time[live[ahead]] += (found.distance[ahead] - 0.5 * gap[live[ahead]]) / np.maximum(speed[live[ahead]], 1e-300)
         live = live[ahead]
         live = live[time[live] <= 1.0]
     out.status[live], out.time[live] = CastStatus.UNCONVERGED, time[live]
