@@ -1,4 +1,4 @@
-"""The seeded fuzz at CI size: 4,000 poses of each pair of kinds for the invariants, 400 for the oracles; two fifths of that for
+"""The seeded fuzz at CI size: 2,400 poses of each pair of kinds for the invariants, 240 for the oracles; two fifths of that for
 the same pair the other way round, since swapping is one of the invariants.
 
 docs/fuzz.md says what is checked, how to run a million poses and how to reproduce one row.

@@ -21,7 +21,7 @@ from tests.fuzz.shapes import KINDS
 from tests.oracles import convex
 
 #: Blocks of 200 poses for each of the 81 ordered pairs: 324,000, 648,000 and 1,004,400 poses.
-SIZES = {"ci": 20, "standard": 40, "full": 62}
+SIZES = {"ci": 12, "standard": 40, "full": 62}
 
 #: Rows of a block that are compared with the oracles: each kind of pose twice. And rows for contacts, casts and points.
 ORACLE_ROWS = 20

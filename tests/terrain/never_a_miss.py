@@ -26,7 +26,7 @@ from tests.oracles.ground import depths_below
 from thud.terrain import DisplacedSurface, surface_collision
 from thud.terrain.tessellate import tessellate
 
-SIZES = {"small": 200, "ci": 5_000, "standard": 100_000, "full": 1_000_000}
+SIZES = {"small": 200, "ci": 3_000, "standard": 100_000, "full": 1_000_000}
 
 #: Poses tried with one compound on one surface.
 BATCH = 125

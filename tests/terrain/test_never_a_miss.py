@@ -1,4 +1,4 @@
-"""5,000 random poses here; 100,000: `python -m tests.terrain.never_a_miss --size standard`."""
+"""3,000 random poses here; 100,000: `python -m tests.terrain.never_a_miss --size standard`."""
 
 from __future__ import annotations
 
