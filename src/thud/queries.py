@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import check_threads
 from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
@@ -37,9 +38,6 @@ from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossin
 from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def _pair(

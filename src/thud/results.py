@@ -8,8 +8,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from thud._core.arrays import Floats, Ints
+
 Bytes = npt.NDArray[np.uint8]
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import exact_kernel
 from thud.gates import Array
-
-Ints = npt.NDArray[np.int64]
 
 _TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
 

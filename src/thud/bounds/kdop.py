@@ -12,12 +12,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError
 from thud.gates import Array
-
-Ints = npt.NDArray[np.int64]
 
 SIZES = (6, 14, 18, 26)
 

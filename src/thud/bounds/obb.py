@@ -13,6 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.bounds.rounding import up32
@@ -20,8 +21,6 @@ from thud.bounds.tolerances import OBB_SKEW
 from thud.gates import Array
 from thud.geometry.exact_vec3 import cross, load3, norm2, sub
 from thud.math.eigen3 import eigenvectors
-
-Ints = npt.NDArray[np.int64]
 
 #: Which points the covariance is of: the triangles' corners, as on the slides, or their surface.
 WEIGHTS = ("vertices", "area")

@@ -13,14 +13,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.bounds.rounding import up32
 from thud.bounds.tolerances import SPHERE_GAP, SPHERE_PIVOTS, SPHERE_SLIVER
 from thud.gates import Array
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, load3, norm2, sub
-
-Ints = npt.NDArray[np.int64]
 
 
 def node_spheres(skip: Ints, first: Ints, corners: Array, threads: int | None = None) -> npt.NDArray[np.float32]:

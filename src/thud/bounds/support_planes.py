@@ -28,11 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.bounds.tolerances import SPM_FLAT, SPM_SHIFT
 from thud.errors import InvalidInputError
 from thud.gates import Array
-
-Ints = npt.NDArray[np.int64]
 
 KINDS = ("vertex", "face")
 

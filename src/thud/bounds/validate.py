@@ -6,14 +6,12 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.bounds.kdop import directions
 from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError
 from thud.gates import Array
-
-Ints = npt.NDArray[np.int64]
 
 
 class _Tree(Protocol):

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Columns of `Boxes.rules`: the layer as a bit, the mask of layers it meets, 1 for static.
 LAYER, MASK, STATIC = 0, 1, 2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
-from thud.broadphase.boxes import Boxes, Floats, Ints
+from thud.broadphase.boxes import Boxes
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
 
 

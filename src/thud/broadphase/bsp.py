@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
-from thud.broadphase.boxes import STATIC, Boxes, Floats, Ints
+from thud.broadphase.boxes import STATIC, Boxes
 from thud.broadphase.brute import load_box
 from thud.broadphase.pair_set import Keys, PairCollector, keep_allowed, scan_run, sorted_pairs
 from thud.bvh.morton_tree import boxes_in_order, middle

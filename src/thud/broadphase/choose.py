@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud.broadphase.boxes import STATIC, Boxes, Ints, as_boxes
+from thud._core.arrays import Ints
+from thud.broadphase.boxes import STATIC, Boxes, as_boxes
 from thud.broadphase.brute import Brute
 from thud.broadphase.bsp import Bsp
 from thud.broadphase.coherent import BroadPhase, Coherent

@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
-from thud.broadphase.boxes import STATIC, Boxes, Floats, Ints
+from thud.broadphase.boxes import STATIC, Boxes
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, scan_run
 

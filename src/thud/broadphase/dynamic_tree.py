@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
-from thud.broadphase.boxes import Boxes, Floats, Ints
+from thud.broadphase.boxes import Boxes
 from thud.broadphase.coherent import LEAST_FAT, LIFE, MOST_FAT, Coherent, fatten_box, keep_pairs
 from thud.broadphase.leaf_walk import LEAF, collect_leaf_pairs
 from thud.broadphase.pair_set import PairCollector, allowed, boxes_overlap, sorted_pairs

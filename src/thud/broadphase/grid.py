@@ -15,9 +15,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import emit_overlaps8
-from thud.broadphase.boxes import Boxes, Floats, Ints
+from thud.broadphase.boxes import Boxes
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
 from thud.broadphase.tolerances import BROAD_CELL, BROAD_CELLS

@@ -17,8 +17,9 @@ import math
 
 import numpy as np
 
+from thud._core.arrays import Ints
 from thud._core.decorators import kernel
-from thud.broadphase.boxes import Boxes, Ints
+from thud.broadphase.boxes import Boxes
 from thud.broadphase.leaf_walk import LEAF, collect_leaf_pairs
 from thud.broadphase.pair_set import PairCollector, sorted_pairs
 from thud.bvh.morton_tree import box_extent, cell_number, measure_centers, middle

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import emit_overlaps8
 from thud._core.threads import core_count, run_rows
 from thud.broadphase.boxes import LAYER, MASK, STATIC
 
 Keys = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
 
 #: Chunks a thread: evens out chunks of unequal cost.
 _CHUNKS = 8

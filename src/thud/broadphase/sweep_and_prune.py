@@ -24,10 +24,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import emit_overlaps8
 from thud._core.threads import run_rows
-from thud.broadphase.boxes import Boxes, Floats, Ints
+from thud.broadphase.boxes import Boxes
 from thud.broadphase.brute import load_box
 from thud.broadphase.pair_hash import REMOVE, PairHash
 from thud.broadphase.pair_set import Keys, PairCollector, boxes_overlap, keep_allowed, sorted_pairs

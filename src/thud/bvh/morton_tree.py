@@ -17,14 +17,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.bvh.radix import radix_sort
 from thud.constants import RAY_BOX_SLACK
 from thud.geometry.ray_local import slab_interval
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint64]
 

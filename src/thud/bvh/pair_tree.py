@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud._core.decorators import kernel
-from thud.bvh.mesh_tree import Ints, MeshTree
+from thud.bvh.mesh_tree import MeshTree
 from thud.constants import TREE_LEVELS
 
 LANES = 8

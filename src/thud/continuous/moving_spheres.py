@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import device, kernel
+from thud._core.status import AT_START, HIT, MISS
 from thud._core.threads import run_rows
-from thud.convex.casts.linear_cast import AT_START, HIT, MISS
 from thud.gates import broadcast_rows
 from thud.geometry._gates import Array, as_lengths, as_points, as_triangles
 from thud.geometry.moving_sphere import moving_sphere_sphere

@@ -23,14 +23,8 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.convex.gjk import (
-    OVERLAPPING,
-    SEPARATED,
-    UNCONVERGED,
-    center_axis,
-    difference_support,
-    touch_distance,
-)
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.gjk import center_axis, difference_support, touch_distance
 from thud.convex.simplex import closest_on_segment, closest_on_triangle, keep_carriers
 from thud.convex.support import load_part
 from thud.convex.tolerances import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS

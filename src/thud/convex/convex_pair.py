@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.constants import TOUCH
 from thud.convex.box_box import depth_box_box, intersects_box_box
 from thud.convex.capsule_capsule import contact_capsule_capsule
@@ -20,8 +21,6 @@ from thud.math.pose import rotate, transpose, unrotate
 from thud.math.vec3 import dot, norm, norm2
 from thud.shapes.packed import BOUND, KIND, P0, P1, P2, P3, RADIUS
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, HULL, SPHERE
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 @device

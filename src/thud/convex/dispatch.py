@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.constants import MANIFOLD_POINTS
 from thud.convex.rows import row_groups
@@ -16,9 +17,6 @@ from thud.errors import UnsupportedQueryError
 from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed
 from thud.shapes.shape import BOX, HULL, KIND_NAMES
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: No normals of an earlier query.
 NO_AXES = np.empty((0, 3))

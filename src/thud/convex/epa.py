@@ -19,14 +19,13 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING, UNCONVERGED
 from thud.convex.gjk import difference_support, part_size
 from thud.convex.simplex import closest_on_triangle
 from thud.convex.support import load_part
 from thud.convex.tolerances import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2, sub
 from thud.shapes.shape import HULL
-
-OVERLAPPING, UNCONVERGED = 1, 2
 
 # Faces of the first tetrahedron: three vertices, counter-clockwise from outside, and the neighbours across their edges.
 _TETRAHEDRON = ((0, 1, 2, 1, 2, 3), (1, 0, 3, 0, 3, 2), (2, 1, 3, 0, 1, 3), (0, 2, 3, 0, 2, 1))

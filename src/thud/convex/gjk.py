@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.constants import GJK_FLOOR_CURVED, TOUCH, UNIT_ROUNDOFF
 from thud.convex.simplex import (
     advance_with_care,
@@ -37,7 +38,6 @@ from thud.math.vec3 import any_orthogonal, cross, dot, norm2
 from thud.shapes.packed import BOUND, CENTER, KIND
 from thud.shapes.shape import HULL
 
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 #: A quick search that makes no progress in this precision; never an answer: `gjk_careful` takes over.
 STALLED = 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.convex import dispatch
 from thud.gates import unit
@@ -12,9 +13,6 @@ from thud.results import ClosestPoints, Contacts, Distances, RayCrossings, RayHi
 from thud.shapes.packed import pack
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: The table of a batch in which all rows compare the same two shapes.
 PAIR: Ints = np.array([[0, 1]], dtype=np.int64)

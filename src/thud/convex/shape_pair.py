@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import flip, pair_distance, pair_intersects, pair_signed
 from thud.convex.gjk import center_axis
 from thud.math.pose import compose_rotation, load_rotation, load_translation, relative_rotation, rotate, transform, unrotate
 from thud.shapes.packed import BOUND, CENTER, NODE_COUNT, NODE_START, PART_START
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 @device

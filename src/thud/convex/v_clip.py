@@ -25,15 +25,8 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.convex.gjk import (
-    OVERLAPPING,
-    SEPARATED,
-    UNCONVERGED,
-    center_axis,
-    gjk_distance,
-    part_size,
-    touch_distance,
-)
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.gjk import center_axis, gjk_distance, part_size, touch_distance
 from thud.convex.support import climb, hull_support, load_part
 from thud.convex.tolerances import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.geometry.segment import clamp01, closest_segment_parameters

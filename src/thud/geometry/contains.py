@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools
 from thud._core.decorators import exact_kernel, kernel
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
@@ -29,7 +30,6 @@ from thud.geometry.point import point_in_aabb as aabb_contains
 from thud.geometry.point import point_in_box
 from thud.geometry.point import point_in_sphere as sphere_contains
 from thud.geometry.polygon import point_in_convex_polygon_2d, point_in_convex_polygon_3d, point_in_polygon_2d
-from thud.geometry.results import Bools
 from thud.geometry.rows import exact_row, row
 from thud.math.pose import load_rotation, untransform
 from thud.math.vec3 import load3

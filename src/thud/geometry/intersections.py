@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats
 from thud._core.decorators import exact_kernel, kernel
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
@@ -13,12 +14,11 @@ from thud.geometry._gates import Array, as_lengths, as_points, as_triangles, row
 from thud.geometry.contains import check_order
 from thud.geometry.exact_vec3 import load2, load3
 from thud.geometry.rectangle import intersected_tri_rect, rectangle_triangle_sat
-from thud.geometry.results import Bools, Intersections
+from thud.geometry.results import Intersections
 from thud.geometry.rows import exact_row, row
 from thud.geometry.segment_exact import NOTHING
 from thud.math.vec3 import load3 as fast_load3
 from thud.math.vec3 import sub
-from thud.results import Floats
 
 # The devices have the names of the public functions below.
 _spheres, _segments = moving_sphere.moving_sphere_sphere, segment_exact.segment_segment

@@ -8,14 +8,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats
 from thud._core.decorators import kernel
 from thud._core.threads import run_rows
 from thud.geometry._gates import Array, as_lengths, as_plane_sets, as_planes, as_points, rows
 from thud.geometry.plane import signed_distance_plane, sphere_in_frustum
-from thud.geometry.results import Bools
 from thud.geometry.rows import row
 from thud.math.vec3 import load3
-from thud.results import Floats
 
 
 @kernel("i8, i8, f8[:,::1], f8[:,::1], f8[::1]")

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from thud.results import Floats, Ints
-
-Bools = npt.NDArray[np.bool_]
+from thud._core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

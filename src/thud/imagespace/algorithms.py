@@ -7,11 +7,9 @@ a pixel is the number of objects that hold its edge.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.imagespace.rasteriser import Rasteriser
-
-Ints = npt.NDArray[np.int64]
 
 
 def _count_all(raster: Rasteriser, objects: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import core_count, run_rows
 from thud.imagespace.raster import (
     bin_triangles,
@@ -17,9 +18,6 @@ from thud.imagespace.raster import (
     snap_rows,
 )
 from thud.imagespace.rasteriser import Drawing, Work
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Side of a tile, pixels.
 TILE = 64

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.gl_canvas import ZERO, Canvas
@@ -35,9 +36,6 @@ from thud.imagespace.gl_limits import too_deep
 from thud.imagespace.gl_stage import Stage, make_stage, thread
 from thud.imagespace.raster import SUBPIXEL
 from thud.imagespace.rasteriser import Drawing, Work
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Largest coordinate, parts of a pixel: integers of 32 bits have room for differences.
 MOST_PARTS = 2**30 - 1

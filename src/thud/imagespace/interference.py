@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
@@ -26,9 +27,6 @@ from thud.imagespace.tolerances import EDGE_OFFSET, PRECISION_PIXELS, VIEW_SPAN
 from thud.imagespace.view import MOST_VIEWS, View, box_corners, directions, tight_view
 from thud.results import Interference
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Layers that are drawn when all are asked for, at most (a count).
 ALL_LAYERS = 1_000

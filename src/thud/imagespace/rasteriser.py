@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from thud._core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

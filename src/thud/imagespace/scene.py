@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.imagespace.placing import box_rows, place_rows, reaching_rows
 from thud.pose import as_poses
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.imagespace.tolerances import VIEW_MARGIN, VIEW_SPAN
-
-Floats = npt.NDArray[np.float64]
 
 #: Directions of the rays of up to nine views: three at right angles, turned away from the axes that things are built
 #: along, then their six bisectors.

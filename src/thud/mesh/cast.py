@@ -13,7 +13,8 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_sweep8, lowest_bit
-from thud.convex.casts.linear_cast import AT_START, HIT, MISS, cast_pair, earlier
+from thud._core.status import AT_START, HIT, MISS
+from thud.convex.casts.linear_cast import cast_pair, earlier
 from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import cross, dot, load3, sub
 from thud.mesh.box_tree import U, absolute, load_triangle, place_triangle, tree_pose

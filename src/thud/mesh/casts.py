@@ -6,16 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud._core.threads import run_rows
 from thud.mesh.cast import convex_cast_rows, mesh_cast_rows, two_triangles
-from thud.mesh.dispatch import (
-    ROWS,
-    Floats,
-    both_arrays,
-    convex_contained,
-    mesh_arrays,
-    meshes_contained,
-)
+from thud.mesh.dispatch import ROWS, both_arrays, convex_contained, mesh_arrays, meshes_contained
 from thud.mesh.mesh_convex import convex_query
 from thud.mesh.tolerances import REACH_ROUNDING
 from thud.mesh.turning_cast import convex_turning_rows, mesh_turning_rows

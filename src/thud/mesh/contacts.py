@@ -13,17 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidShapeError
 from thud.mesh.depth import clearing_translation, half_spaces, sphere_directions
-from thud.mesh.dispatch import (
-    Floats,
-    Ints,
-    both_arrays,
-    convex_distance,
-    distance,
-    mesh_contains,
-    triangle_pairs,
-)
+from thud.mesh.dispatch import both_arrays, convex_distance, distance, mesh_contains, triangle_pairs
 from thud.mesh.tolerances import PATCH_DIRECTIONS, PATCH_NORMAL
 from thud.pairing.contact_points import spread_points
 from thud.pairing.join import empty_contacts

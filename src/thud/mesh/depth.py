@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.errors import UnboundedShapeError
-from thud.mesh.dispatch import Floats
 from thud.mesh.tolerances import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER, LEAST_WAY_OUT
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import CONVEX

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.convex.dispatch import empty_distances
 from thud.pairing.leaves import some_rows
@@ -14,10 +15,6 @@ from thud.pairing.pair_cache import LeafCache
 from thud.results import Distances, Status, TrianglePairs
 from thud.shapes.shape import HALF_SPACE, IDENTITY, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: Rows of a mesh pair that are worth a hand-over to another thread.
 ROWS = 8

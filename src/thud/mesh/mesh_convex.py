@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_meet8, lowest_bit, obbs_gap8
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
 from thud.gates import as_poses
@@ -27,10 +29,8 @@ from thud.mesh.mesh_mesh import STACK, F, box_query, single3, single9
 from thud.mesh.tolerances import BOX_SLACK
 from thud.shapes.hull_topology import HullTopology
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, RADIUS, SCAN_COUNT, VERTEX_START, pack
-from thud.shapes.shape import HALF_SPACE, HULL, Floats, Part, Shape
+from thud.shapes.shape import HALF_SPACE, HULL, Part, Shape
 from thud.shapes.sphere import Sphere
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 class PlaceholderTriangle(Sphere):

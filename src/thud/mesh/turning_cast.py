@@ -18,7 +18,8 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_sweep8, lowest_bit
-from thud.convex.casts.linear_cast import AT_START, CAST_UNCONVERGED, MISS, SEPARATED, earlier
+from thud._core.status import AT_START, CAST_UNCONVERGED, MISS, SEPARATED
+from thud.convex.casts.linear_cast import earlier
 from thud.convex.casts.turning import MOVER, make_mover, place, shift, turn_rate
 from thud.convex.casts.turning_cast import cast_turning, meeting_time, write_turned
 from thud.geometry.moving_sphere import moving_sphere_sphere

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.bounds.kdop import cones, directions
@@ -24,8 +25,6 @@ from thud.mesh.volume_tests import AABB, KDOP, OBB, SPHERE, TREE, align_kdops, t
 if TYPE_CHECKING:
     from thud.shapes.triangle_mesh import TriangleMesh
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _KINDS = {"sphere": SPHERE, "aabb": AABB, "obb": OBB, "kdop": KDOP}
 _VOLUMES = {"sphere": "spheres", "aabb": "boxes", "obb": "obbs", "kdop": "kdops"}

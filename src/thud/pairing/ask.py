@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED
@@ -15,8 +15,6 @@ from thud.pairing.leaves import leaves, placed, some_rows
 from thud.pairing.plans import APART, EXACT, SWAPPED, UNSUPPORTED, families_in, pair_plan, refuse, resolve, shape_plan, takes
 from thud.pairing.swap import SWAPPED as TURNED_BACK
 from thud.shapes.shape import IDENTITY, Shape
-
-Floats = npt.NDArray[np.float64]
 
 
 def check_reach(rows: Floats, name: str, width: int = 3) -> None:

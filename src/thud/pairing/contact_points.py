@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.pairing.tolerances import SPREAD_LEAST
-
-Floats = npt.NDArray[np.float64]
 
 
 def spread_points(points: Floats, depths: Floats, normal: Floats, limit: int) -> npt.NDArray[np.int64]:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import PACKED
 from thud.pairing.join import joined_contacts, put_rows
 from thud.results import Contacts, Distances
 from thud.shapes.shape import Shape
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def equal_rows(kinds: Ints) -> Iterator[Ints]:

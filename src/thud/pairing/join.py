@@ -13,11 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats, Ints
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Pair of leaves, rows that are asked -> their answer.
 Ask = Callable[[int, int, Ints], Any]

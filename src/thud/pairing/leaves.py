@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.pairing.families import COMPOUND
 from thud.pose import Pose
 from thud.shapes.shape import IDENTITY, Shape
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: A shape that is no compound, and its (12,) pose in the shape that it was taken from.
 Leaf = tuple[Shape, Floats]

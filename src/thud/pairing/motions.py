@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import some_rows
 from thud.pairing.tolerances import TURN_LARGEST
 from thud.results import Impacts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def empty_impacts(count: int) -> Impacts:

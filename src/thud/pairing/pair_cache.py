@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.constants import FRONT_CAPACITY
 from thud.errors import InvalidInputError
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
@@ -21,7 +22,6 @@ from thud.particles.sound import materials
 from thud.pose import Pose
 from thud.shapes import Box, Capsule, Compound, Cylinder
 
-Floats = npt.NDArray[np.float64]
 Color = tuple[float, float, float]
 
 __all__ = ["SCENES", "Scene", "Thing", "can", "house"]

@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

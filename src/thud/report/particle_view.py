@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.particles.flight.system import ParticleSystem
 from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates
 from thud.particles.maps.textures import read_textures
 from thud.report.camera import Camera
 from thud.results import ParticleImpacts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Unit vector to the sun, and the parts of light that come from it, from the sky, and from everywhere.
 SUN = np.array([0.55, -0.50, 0.75]) / np.linalg.norm([0.55, -0.50, 0.75])

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import MissingExtraError
 from thud.particles.maps.map_result import COUNT, OFFSET, ImpactMap
 from thud.particles.maps.parameters import charts_of
@@ -19,7 +19,6 @@ from thud.results import ParticleState, ParticleStates
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = npt.NDArray[np.float64]
 
 #: Exposure of a picture, seconds: stones are streaks as long as they fall in it.
 EXPOSURE = 1.0 / 90.0

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_vector
 from thud.shapes.hull_topology import HullTopology, box_topology
-from thud.shapes.shape import BOX, Floats, Part, Shape, box_about, frozen
+from thud.shapes.shape import BOX, Part, Shape, box_about, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.gates import as_positive
-from thud.shapes.shape import CAPSULE, SPHERE, Floats, Part, Shape, box_about
+from thud.shapes.shape import CAPSULE, SPHERE, Part, Shape, box_about
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.bvh.topology import Tree, build_tree
 from thud.errors import InvalidInputError, InvalidShapeError, UnboundedShapeError
 from thud.pose import Pose, PoseLike, as_poses
-from thud.shapes.shape import Floats, Part, Shape
+from thud.shapes.shape import Part, Shape
 
 
 @dataclass(frozen=True, eq=False)

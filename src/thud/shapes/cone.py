@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.gates import as_positive
-from thud.shapes.shape import CONE, Floats, Part, Shape
+from thud.shapes.shape import CONE, Part, Shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.gates import as_points
 from thud.shapes.hull_topology import HullTopology, hull_topology
-from thud.shapes.shape import HULL, Floats, Part, Shape, box_of_points, frozen
+from thud.shapes.shape import HULL, Part, Shape, box_of_points, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, InvalidShapeError, MissingExtraError, UnsupportedQueryError
 from thud.shapes.compound import Compound
 from thud.shapes.convex_hull import ConvexHull
-from thud.shapes.shape import Floats
 from thud.shapes.triangle_mesh import TriangleMesh
 
 

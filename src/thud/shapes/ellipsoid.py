@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_vector
-from thud.shapes.shape import ELLIPSOID, SPHERE, Floats, Part, Shape, box_about, frozen
+from thud.shapes.shape import ELLIPSOID, SPHERE, Part, Shape, box_about, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, UnboundedShapeError
 from thud.gates import as_vector, finite_array
-from thud.shapes.shape import HALF_SPACE, Floats, Part, Shape, frozen
+from thud.shapes.shape import HALF_SPACE, Part, Shape, frozen
 
 
 @dataclass(frozen=True, eq=False)

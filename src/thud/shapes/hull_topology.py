@@ -12,11 +12,9 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidShapeError
 from thud.shapes.tolerances import HULL_COPLANAR, HULL_SCAN
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

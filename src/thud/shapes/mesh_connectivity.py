@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from thud._core.arrays import Ints
 
 
 def same_places(vertices: npt.NDArray[np.float64]) -> Ints:

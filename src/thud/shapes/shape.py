@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.pose import PoseLike, as_poses
 
 if TYPE_CHECKING:
     from thud.shapes.hull_topology import HullTopology
 
-Floats = npt.NDArray[np.float64]
 
 # Kinds of convex parts that kernels dispatch on. Up to HULL the core (the part without its rounding radius) is a
 # polytope, so GJK and EPA end exactly; from CYLINDER on the surface is curved.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
@@ -16,7 +17,7 @@ from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
 from thud.shapes.mesh_connectivity import MeshTopology, connected_parts, same_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
-from thud.shapes.shape import Floats, Part, Shape, box_of_points, frozen
+from thud.shapes.shape import Part, Shape, box_of_points, frozen
 
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import UnboundedShapeError
-from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE, Floats, Part, Shape
+from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE, Part, Shape
 
-Ints = npt.NDArray[np.int64]
 Triangles = tuple[Floats, Ints]
 
 

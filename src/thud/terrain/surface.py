@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_directions, as_points
-from thud.shapes.shape import Floats, Part, Shape, box_of_points
+from thud.shapes.shape import Part, Shape, box_of_points
 from thud.terrain import surface_check as check
 from thud.terrain.surface_arrays import SurfaceArrays
 from thud.terrain.tolerances import DETAIL_RATIO
 
 if TYPE_CHECKING:
     from thud.terrain.bounding.maps import BoundingMaps
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain.tolerances import FACING_FLAT, QUAD_SIDE
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def as_whole(value: npt.ArrayLike, name: str, widths: tuple[int, ...]) -> Ints:

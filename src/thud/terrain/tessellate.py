@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def tessellate(surface: DisplacedSurface, *, split: int = 1) -> tuple[Floats, Ints]:

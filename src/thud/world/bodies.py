@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, StaleHandleError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: A handle is generation * 2^32 + row.
 _ROW_BITS = 32

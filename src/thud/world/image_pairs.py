@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats, Ints
 from thud.imagespace.interference import interference
 from thud.imagespace.options import ImageOptions
 from thud.pairing.families import MESH
 from thud.pose import Pose
 from thud.shapes.shape import Shape
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def is_drawable(shape: Shape) -> bool:

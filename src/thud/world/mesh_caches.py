@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.pairing.pair_cache import PairCache
 from thud.shapes.shape import Shape
-
-Ints = npt.NDArray[np.int64]
 
 #: Node pairs kept a pair of bodies: 4 KiB each.
 FRONT = 128

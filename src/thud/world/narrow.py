@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.bounds.support_planes import SupportPlanes
 from thud.convex import dispatch
@@ -35,10 +35,6 @@ from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

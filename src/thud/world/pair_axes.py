@@ -11,6 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.convex.support import load_part, support
@@ -18,9 +19,6 @@ from thud.math.pose import load_rotation, load_translation, transform, unrotate
 from thud.math.vec3 import dot, load3
 from thud.shapes.packed import BOUND, CENTER, KIND, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import HALF_SPACE
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @device

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import kernel
 from thud._core.threads import run_rows
 from thud.broadphase.boxes import LAYER
@@ -18,9 +19,6 @@ from thud.pairing.ask import ask_shape
 from thud.pairing.groups import equal_rows
 from thud.results import WorldRayHits
 from thud.world.narrow import Scene
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @kernel(

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.bounds.support_planes import SupportPlanes, support_planes
 from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED, as_shape
@@ -21,8 +21,6 @@ from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphe
 from thud.shapes.packed import Packed, joined, pack_now
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Ints = npt.NDArray[np.int64]
 
 #: Shapes that a few numbers describe.
 _SIMPLE = frozenset({Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere})

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.bvh.mesh_tree import MeshTree, validate_tree
 from thud.constants import ROTATION_TOLERANCE, TREE_LEVELS
 from thud.errors import InvalidInputError
@@ -32,9 +33,6 @@ from thud.shapes.shape import Shape, frozen
 from thud.terrain.surface import DisplacedSurface
 from thud.world.surface_state import surface_from, surface_numbers
 from thud.world.tolerances import SAVED_DEPTH, SAVED_PARTS
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Kinds of nodes by their numbers in `shape_kinds`: never renumbered, new ones come last.
 KINDS: tuple[type[Shape], ...] = (

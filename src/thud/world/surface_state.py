@@ -11,11 +11,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Sizes: vertices, primitives, quads, rows and columns of the map; number, rows and columns of detail maps, samples of them to
 #: one of the map, and 1 if there is a thickness.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
 from thud.broadphase.choose import broad_phase
@@ -29,8 +30,6 @@ from thud.world.rays import BodyTree, first_hits
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Filter = Callable[[Ints, Ints], npt.ArrayLike]
 
 MIDPHASES = ("auto", "none", "hull", "spm", "image")

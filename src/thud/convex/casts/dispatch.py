@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.convex.casts.linear_cast import cast_rows
 from thud.convex.casts.turning_cast import turning_rows
@@ -17,9 +17,6 @@ from thud.results import Impacts
 from thud.shapes.compound import Compound
 from thud.shapes.packed import Packed, pack, pack_now
 from thud.shapes.shape import IDENTITY, Shape
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Rows of a turning pair that are worth a hand-over to another thread: each takes some microseconds.
 _ROWS = 64

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import AT_START, CAST_UNCONVERGED, HIT, MISS, OVERLAPPING
 from thud.constants import TOUCH
 from thud.convex.convex_pair import finite_size, flip, pair_distance
 from thud.convex.gjk import center_axis, difference_support
@@ -22,9 +23,6 @@ from thud.math.vec3 import dot, load3, norm, sub
 from thud.pairing.rows import pair_rows, relative_pose, row_of
 from thud.shapes.packed import BOUND, KIND, RADIUS
 from thud.shapes.shape import CYLINDER, ELLIPSOID, HALF_SPACE
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
-MISS, HIT, AT_START, CAST_UNCONVERGED = 0, 1, 2, 3
 
 
 @kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")

@@ -24,8 +24,9 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import AT_START, CAST_UNCONVERGED, HIT, MISS, OVERLAPPING
 from thud.constants import TOUCH
-from thud.convex.casts.linear_cast import AT_START, CAST_UNCONVERGED, HIT, MISS, OVERLAPPING, earlier
+from thud.convex.casts.linear_cast import earlier
 from thud.convex.casts.turning import (
     MOVER,
     clear_step,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING
 from thud.constants import TOUCH
 from thud.convex.gjk import center_axis, gjk_distance
 from thud.convex.local_frame import part_to_world
@@ -15,8 +16,6 @@ from thud.math.vec3 import load3
 from thud.pairing.rows import row_of
 from thud.shapes.packed import BOUND, CENTER, FACE_COUNT, FACE_START, KIND, NODE_COUNT, P3, PART_START
 from thud.shapes.shape import HULL
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 @device

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel
+from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import flip, pair_signed
 from thud.convex.epa import epa_ints, epa_reals
 from thud.convex.gjk import center_axis
@@ -14,8 +15,6 @@ from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
 from thud.pairing.rows import pair_rows, relative_pose
 from thud.shapes.packed import BOUND
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 @device

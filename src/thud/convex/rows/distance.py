@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
+from thud._core.status import UNCONVERGED
 from thud.convex.convex_pair import pair_distance, pair_signed, unsigned_outcome
 from thud.convex.epa import epa_ints, epa_reals
 from thud.convex.gjk import center_axis, part_size
@@ -34,8 +35,6 @@ from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.pairing.rows import batch_row, first_axis, pair_rows, relative_pose
 from thud.shapes.packed import PART_START
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
 
 
 @device

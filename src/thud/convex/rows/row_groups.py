@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Ints
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, HULL, KIND_NAMES, SPHERE
 
-Ints = npt.NDArray[np.int64]
 Table = npt.NDArray[np.uint8]
 
 #: A closed form; support mappings; either, as it comes; two hulls, several at once; trees of compounds.

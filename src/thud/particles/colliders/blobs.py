@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
-from thud.particles.colliders.collider import Collider, Floats
+from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import widened
 from thud.pose import finite_array
 

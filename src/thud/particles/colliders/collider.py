@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from thud.errors import InvalidInputError
 from thud.pose import finite_array
 
 if TYPE_CHECKING:
     from thud.particles.sound.materials import Material
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

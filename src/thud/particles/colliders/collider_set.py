@@ -7,14 +7,12 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import Element
 from thud.particles.colliders.element_arrays import ElementArrays, pack_elements
-
-Floats = npt.NDArray[np.float64]
 
 
 @runtime_checkable

@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-
-Floats = npt.NDArray[np.float64]
 
 # Kinds that kernels dispatch on; up to POLYGON they are planar.
 PLANE, RECTANGLE, DISC, POLYGON, QUADRIC = range(5)

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.particles.colliders.element import QUADRIC, Element
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Columns of `ints`. PART: number of the element within its collider.
 KIND, COLLIDER, PART, LOOP, LOOP_END, CLIP, CLIP_END = range(7)

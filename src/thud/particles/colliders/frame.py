@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_poses
-from thud.particles.colliders.collider import Floats
 from thud.pose import PoseLike
 
 # Columns of a frame: the inverse pose, p -> M p + m, in floats (M row-major, then m) and what the floats leave; the rotation

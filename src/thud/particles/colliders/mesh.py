@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.pairing.families import MESH, as_family
-from thud.particles.colliders.collider import Collider, Floats
+from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import frame_of, one_pose, widened
 from thud.pose import PoseLike
 from thud.shapes.triangle_mesh import TriangleMesh

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import DISC, EVERYWHERE, PLANE, POLYGON, RECTANGLE, Element, any_tangents, box_of, planar
 from thud.particles.colliders.tolerances import PLANAR_POLYGON
-
-Floats = npt.NDArray[np.float64]
 
 
 def _unit(normal: npt.ArrayLike) -> Floats:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import EVERYWHERE, Element, quadric
 from thud.pose import finite_array, rotation_from_quaternion
-
-Floats = npt.NDArray[np.float64]
 
 
 def _rotation(value: npt.ArrayLike | None) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pairing.families import PACKED
 from thud.pairing.leaves import leaves
@@ -16,8 +16,6 @@ from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric
 from thud.pose import PoseLike, as_poses
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE, Part, Shape
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

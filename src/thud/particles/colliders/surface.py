@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.pairing.families import SURFACE, as_family
-from thud.particles.colliders.collider import Collider, Floats
+from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import frame_of, one_pose, widened
 from thud.pose import PoseLike
 from thud.terrain.surface import DisplacedSurface

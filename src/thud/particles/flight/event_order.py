@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.particles.flight.response import NORMAL, POINT, SPEED, TIME, VELOCITY
 from thud.results import ParticleImpacts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Slots of up to so many events (a count) are sorted by insertion; larger ones, of events at almost one time, otherwise.
 _FEW = 32

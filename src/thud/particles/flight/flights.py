@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
 from thud.particles.colliders.collider_set import ColliderSet
@@ -31,8 +31,6 @@ from thud.results import ParticleImpacts
 if TYPE_CHECKING:
     from thud.particles.flight.system import ParticleSystem
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Rows of a chunk (a count): its arrays take 3 MB.
 CHUNK = 16384

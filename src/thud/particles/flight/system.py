@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.pose import finite_array
 from thud.results import ParticleImpacts, ParticleStates
-
-Floats = npt.NDArray[np.float64]
 
 #: Most particles: the hash counts them with 32 bits.
 MOST_PARTICLES = 2**32 - 1

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.gl import INSTALL, GlThread, make_context
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from thud.particles.flight.system import ParticleSystem
     from thud.particles.maps.impact_maps import MapPlan
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 _Answer = TypeVar("_Answer")
 
 #: Storage buffers that the vertex program reads and writes (a count).

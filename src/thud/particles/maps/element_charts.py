@@ -18,14 +18,12 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.particles.colliders.element import any_tangents
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric, QuadricForm
 from thud.particles.maps.tolerances import TILE_MARGIN
-
-Floats = npt.NDArray[np.float64]
 
 # Kinds that both backends dispatch on.
 LINEAR, AROUND, SHEETS = range(3)

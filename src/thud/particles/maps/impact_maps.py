@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
 from thud.particles.colliders.collider_set import ColliderSet
@@ -15,8 +16,6 @@ from thud.particles.maps.map_encoding import MOST_IDS, place_bytes, scene_box, s
 from thud.particles.maps.map_result import COUNT, OFFSET, SPEED, ImpactMap
 from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
 from thud.particles.maps.textures import Textures, as_textures, read_textures
-
-Floats = npt.NDArray[np.float64]
 
 
 class MapPlan(NamedTuple):

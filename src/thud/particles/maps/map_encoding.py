@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.particles.colliders.collider_set import ColliderSet, HasElements
 
-Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
 
 #: Colliders that 8 bits tell apart; 0 means no impact.

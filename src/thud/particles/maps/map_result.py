@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.maps.map_encoding import place_from_bytes, speed_from_bytes, time_from_bytes
 from thud.particles.maps.parameters import ElementCharts, map_charts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Channels of a surface map, before those of textures.
 ID, OFFSET, SPEED, COUNT = range(4)

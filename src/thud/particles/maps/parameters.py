@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.gates import as_positive
@@ -24,9 +25,6 @@ from thud.particles.colliders.quadric import Quadric
 from thud.particles.colliders.solid import Solid
 from thud.particles.colliders.surface import Surface
 from thud.particles.maps.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tiled, tiles
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Half the side of the window through which colliders without end are seen, metres, unless the caller says otherwise.
 DEFAULT_EXTENT = 10.0

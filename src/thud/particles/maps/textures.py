@@ -12,12 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.particles.colliders.collider_set import as_set
 from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates, map_charts
-
-Floats = npt.NDArray[np.float64]
 
 #: What textures may be given as: by place of the collider, None or left out where it has none.
 Textures = Mapping[int, npt.ArrayLike] | Sequence[npt.ArrayLike | None]

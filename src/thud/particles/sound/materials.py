@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
-
-Floats = npt.NDArray[np.float64]
 
 __all__ = ["Material", "earth", "glass", "sheet_metal", "tin_can", "wood"]
 

@@ -19,14 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.sound.materials import Material
 from thud.particles.sound.tolerances import SOUND_FRAME, SOUND_SILENCE
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @exact_device

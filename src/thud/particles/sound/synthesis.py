@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud._core.atomic import replaced_path
 from thud.errors import InvalidInputError, MissingExtraError
 from thud.gates import as_positive, finite_array
@@ -27,9 +28,6 @@ from thud.particles.sound.tolerances import SOUND_HEADROOM, SOUND_WARM_DECIBELS
 
 if TYPE_CHECKING:
     from thud.particles.sound.modal import Resonators
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class SoundingImpacts(Protocol):

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
+from thud._core.status import CAST_UNCONVERGED, HIT, OVERLAPPING, SEPARATED
 from thud.convex.casts.linear_cast import cast_pair
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2
@@ -41,8 +42,6 @@ from thud.terrain.surface_arrays import SIDE
 
 _I = np.int64
 
-SEPARATED, OVERLAPPING = 0, 1
-HIT, AT_START, CAST_UNCONVERGED = 1, 2, 3
 
 # Columns of a contact: depth, normal from the surface to the part (3), point on the surface (3), part, number of the patch.
 DEPTH, ALONG, AT, PART, PATCH = 0, 1, 4, 7, 8

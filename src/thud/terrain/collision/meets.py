@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
+from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.support import curved_support
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import load3, sub
@@ -39,9 +40,6 @@ from thud.terrain.collision.walk import (
 )
 
 _I = np.int64
-
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
-MISS, HIT, AT_START, CAST_UNCONVERGED = 0, 1, 2, 3
 
 
 @device

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats
 from thud.mesh.dispatch import contained
 from thud.pairing.contact_points import spread_points
 from thud.pairing.join import empty_contacts
@@ -19,9 +20,6 @@ from thud.shapes.shape import IDENTITY
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.collision import queries as surface_queries
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: Numbers of patches are below this: a contact's feature is that of its part times this, and its patch.
 _PATCHES = 2**44

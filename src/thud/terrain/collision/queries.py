@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud._core.threads import run_rows
 from thud.convex.dispatch import empty_distances
 from thud.gates import unit
@@ -19,8 +20,6 @@ from thud.shapes.sphere import Sphere
 from thud.terrain.collision.query_object import query_object
 from thud.terrain.collision.tolerances import CROSSING_GAP
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
 
 #: Rows that are worth a hand-over to another thread: each takes some microseconds.
 _ROWS = 32

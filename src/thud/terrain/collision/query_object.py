@@ -7,17 +7,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.constants import BODY_BOX
 from thud.pairing.families import MESH
 from thud.shapes.hull_topology import HullTopology
 from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_COUNT, VERTEX_START, aligned, pack_now
-from thud.shapes.shape import HULL, IDENTITY, Floats, Part, Shape
+from thud.shapes.shape import HULL, IDENTITY, Part, Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.triangle_mesh import TriangleMesh
-
-Ints = npt.NDArray[np.int64]
 
 
 class PlaceholderVolume(Sphere):

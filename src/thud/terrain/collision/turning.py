@@ -8,8 +8,8 @@ the two speeds counts (the first has no bound for a half-space). All rows take t
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.constants import UNIT_ROUNDOFF
 from thud.pairing.leaves import placed
 from thud.pairing.motions import empty_impacts
@@ -17,8 +17,6 @@ from thud.results import CastStatus, Impacts, Status
 from thud.shapes.shape import Shape
 from thud.terrain.collision.tolerances import SURFACE_CAST_GAP, SURFACE_CAST_STEPS
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
 
 
 def turned(vectors: Floats) -> Floats:

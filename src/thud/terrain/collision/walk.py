@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, exact_device, exact_kernel, kernel
+from thud._core.status import MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
@@ -38,8 +39,6 @@ from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP,
 _I = np.int64
 
 MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
-SEPARATED, OVERLAPPING, UNCONVERGED = 0, 1, 2
-MISS = 0
 
 # Rows of the walks' work space: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do.
 CELL_STACK, NODE_STACK = 128, 192

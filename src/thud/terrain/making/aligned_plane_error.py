@@ -23,12 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.terrain.making.directions import primitive_normals, unit
 from thud.terrain.making.tolerances import FACING_LEAST
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Where in a triangle the error counts: middle, towards the corners, middles of edges. At the vertices it is zero.
 _PLACES = np.array(

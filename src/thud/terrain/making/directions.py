@@ -7,13 +7,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate, gradient
 from thud.terrain.making.surface_nets import Net
 from thud.terrain.making.tolerances import FACING_GOAL, FACING_LEAST
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Differences for gradients, of a cell: directions belong to the coarse shape.
 _STEP = 0.25

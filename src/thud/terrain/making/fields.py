@@ -9,14 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Bools, Floats
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_vector
 from thud.pose import finite_array
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.tolerances import FIELD_BLOCK
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Field = Callable[[Floats], npt.ArrayLike]
 
 # Corners of a tetrahedron: differences along them give a gradient with four evaluations.

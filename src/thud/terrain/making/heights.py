@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
 from thud.terrain.making.make import MadeSurface, as_side
 from thud.terrain.making.tolerances import MADE_SAMPLES
 from thud.terrain.surface import DisplacedSurface
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Bits that base heights and spacings keep, so that their dyadic parts along the edges of quads are exact.
 _HEIGHT_BITS, _SPACING_BITS = 22, 36

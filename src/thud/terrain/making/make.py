@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_positive, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -24,9 +25,6 @@ from thud.terrain.making.tolerances import FIELD_BLOCK, MADE_SAMPLES, TRACE_REAC
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
 from thud.terrain.tolerances import QUAD_SIDE
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.tolerances import FIELD_BLOCK, NET_NODES
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Cells around a grid edge along an axis, counter-clockwise seen against it: how many cells back along the two next axes.
 _AROUND = ((1, 1), (0, 1), (0, 0), (1, 0))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats
 from thud.terrain.making.fields import Field, evaluate
 from thud.terrain.making.tolerances import TRACE_STEPS, TRACE_TOLERANCE
-
-Floats = npt.NDArray[np.float64]
 
 
 def trace(field: Field, position: Floats, direction: Floats, reach: float, cell: float) -> Floats:
