@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -89,6 +90,16 @@ def test_architecture_names_files_that_exist() -> None:
         assert (ROOT / name).exists() or list((ROOT / "src/thud").rglob(name)), name
     # Two screens.
     assert len(text.splitlines()) < 120
+
+
+@pytest.mark.parametrize(
+    "module", ["", "broadphase", "continuous", "errors", "geometry", "imagespace", "io", "particles", "shapes", "terrain"]
+)
+def test_dir_shows_public_names_and_nothing_else(module: str) -> None:
+    found = importlib.import_module(f"thud.{module}".rstrip("."))
+    assert dir(found) == sorted(found.__all__)
+    for name in dir(found):
+        assert getattr(found, name) is not None
 
 
 def test_version_is_the_packages() -> None:

@@ -6,6 +6,22 @@ name the argument, the row and what was expected.
 
 from __future__ import annotations
 
+__all__ = [
+    "FileFormatError",
+    "InvalidInputError",
+    "InvalidPoseError",
+    "InvalidShapeError",
+    "MissingExtraError",
+    "StaleHandleError",
+    "ThudError",
+    "UnboundedShapeError",
+    "UnsupportedQueryError",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class ThudError(Exception):
     """Base of all errors of this package."""

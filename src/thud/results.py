@@ -98,7 +98,7 @@ class ElementaryImpacts:
     status: Bytes
     """(N,) `CastStatus`; with UNCONVERGED the iteration limit was reached and the time is a lower bound."""
     iterations: Ints
-    """(N,) cells of (t, u, v) that were looked at; 0 where the pair was told apart at once."""
+    """(N,) cells of (t, u, v) that were looked at; 0 where the pair was separated at once."""
 
     @property
     def hit(self) -> npt.NDArray[np.bool_]:

@@ -25,3 +25,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(choose, name)
     raise AttributeError(f"module 'thud.broadphase' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -23,3 +23,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'thud.continuous' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -63,7 +63,7 @@ _ROW = 7
 def _band(low0, high0, low1, high1, least, most):
     """[least, most] of s in [0, 1] cut down to where the band from [low0, high0] to [low1, high1] holds 0, outward.
 
-    Empty bands (both ends on one side of 0) are told apart beforehand.
+    Empty bands (both ends on one side of 0) are culled beforehand.
     """
     if low0 > 0.0:
         least = max(least, low0 / (low0 - low1) * (1.0 - _OUTWARD))

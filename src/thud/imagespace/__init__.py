@@ -6,3 +6,7 @@ from thud.imagespace.options import ImageOptions
 from thud.results import Interference
 
 __all__ = ["ImageOptions", "Interference", "interference"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,3 +17,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(world_file, name)
     raise AttributeError(f"module 'thud.io' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

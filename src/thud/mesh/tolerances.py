@@ -15,7 +15,7 @@ TURN_ERROR = 10.0 * GJK_FLOOR_CURVED
 TURN_ROUNDS = 4096
 
 #: Boxes of trees are compared in float32. Roundoff of the 15 axes' terms adds up to less than this (32 units of float32
-#: roundoff) times what the coordinates reach to; boxes closer than that are not told apart. Far below a leaf's size.
+#: roundoff) times what the coordinates reach to; boxes closer than that are not separated. Far below a leaf's size.
 BOX_SLACK = 2e-6
 
 #: Roundoff of the signed distances in Theorem 3.2, times what coordinates reach to: eight times what counts as touching.

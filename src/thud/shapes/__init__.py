@@ -26,3 +26,7 @@ __all__ = [
     "Sphere",
     "TriangleMesh",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

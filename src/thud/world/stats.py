@@ -20,11 +20,11 @@ class WorldStats:
     """Pairs whose boxes overlap and that the rules allow."""
     mid_tested: int = 0
     mid_rejected: int = 0
-    """Pairs told apart by their covers."""
+    """Pairs separated by their covers."""
     narrow_tested: int = 0
     """Pairs that came to the narrow phase."""
     kept_axes: int = 0
-    """Pairs told apart by the last frame's axis."""
+    """Pairs separated by the last frame's axis."""
     hits: int = 0
     """Pairs that meet, or are within reach."""
     seconds: dict[str, float] = field(default_factory=dict)

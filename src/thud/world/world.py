@@ -50,7 +50,7 @@ class World:
         boxes of `deformed` meshes: a hull for one frame costs more than it saves. It never takes "image": refitted trees are
         about as fast, and miss nothing.
     image : for "image": resolution, views, layers, precision, backend
-    filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to go on with
+    filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
     caches : keep axes and candidates from frame to frame; the answers are the same without
     threads : how many to use; default all cores
 

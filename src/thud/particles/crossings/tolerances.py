@@ -54,7 +54,7 @@ BLOB_CELLS = 8192
 BLOB_STEPS = 200
 
 #: The float64 filter of elementary colliders. Roundoff of a coefficient of h, times the sum of its terms' magnitudes: up to
-#: sixteen operations. Times this close to each other, relatively, are not told apart by it. A crossing whose error is proven
+#: sixteen operations. Times this close to each other, relatively, are not separated by it. A crossing whose error is proven
 #: below FILTER_ERROR of it needs no more digits: a tenth of the accuracy that is promised.
 FILTER_ROUNDOFF = 16.0 * UNIT_ROUNDOFF
 FILTER_CLOSE = 1e-9

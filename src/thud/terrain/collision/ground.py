@@ -11,6 +11,7 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.terrain.collision.patch import surface_length
+from thud.terrain.collision.tolerances import GROUND_NEXT
 from thud.terrain.projection.alpha_cubic import cubic_project
 from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.projection.bilinear_inverse import bilinear_project
@@ -103,6 +104,7 @@ def point_over(surface, k, p, corners):
     if height < surface.planes[k, LOWER]:
         return none
     least, most = surface.planes[k, LEAST], surface.planes[k, MOST]
+    reach = most - least
     if height > surface.planes[k, UPPER]:
         return none
     best = none
@@ -119,7 +121,7 @@ def point_over(surface, k, p, corners):
         if status == INSIDE:
             return best
         # The longest of several comes first: look below it.
-        most = length - 1e-9 * (1.0 + abs(length))
+        most = length - GROUND_NEXT * (abs(length) + reach)
     return best
 
 

@@ -32,7 +32,7 @@ from thud.terrain.bounding.planes import corner
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.patch import patch_point, read_patch, twist
 from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
-from thud.terrain.collision.tolerances import HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
+from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
 
@@ -399,7 +399,8 @@ def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
             n = (reals[b, P0], reals[b, P1], reals[b, P2])
             up = rotate(r, n)
             if up[axis] == 1.0:
-                box_out[axis + 3] = reals[b, P3] + dot(up, t) + 1e-9 * (1.0 + abs(reals[b, P3]))
+                at = dot(up, t)
+                box_out[axis + 3] = reals[b, P3] + at + HALF_SPACE_ROOM * (abs(reals[b, P3]) + abs(at))
         return
     for axis in range(3):
         n = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
