@@ -38,8 +38,8 @@ HEIGHT_SLACK = 1e-9
 #: the way there: their distances differ by rounding alone.
 CROSSING_GAP = 1e-9
 
-#: Where a point has several backward projections, the next is looked for below the last one's length by this part of that length
-#: and of the primitive's range of lengths: more than the error of a projection, less than what parts two of them.
+#: Where a point has several backward projections, the next is looked for below the last one's length by this part of that
+#: length and of the primitive's range of lengths: more than the error of a projection, less than what parts two of them.
 GROUND_NEXT = 1e-9
 
 #: The box of a half-space ends above its plane by this part of the plane's offset and place: their sum is rounded.
