@@ -13,6 +13,7 @@ import numpy.typing as npt
 import thud
 from reproductions.terrains import CAVE_DOMAIN, cave_field
 from reproductions.warship import box, prism, rod, warship
+from thud.pairing.leaves import leaves
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field
 from thud.terrain.collision.multiresolution import (
@@ -23,7 +24,7 @@ from thud.terrain.collision.multiresolution import (
     collide,
     vertices_of,
 )
-from thud.terrain.collision.query_object import QueryObject, leaves, query_object
+from thud.terrain.collision.query_object import QueryObject, query_object
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -211,6 +212,6 @@ def differing(scene: Scene, plain: Measured, multiresolution: Measured) -> tuple
             for part in np.flatnonzero(found != other):
                 at = thud.Pose.from_rows(mover.poses[frame : frame + 1])
                 at = at @ thud.Pose.from_rows(mover.arrays.poses[part : part + 1])
-                gap = thud.distance(leaves(mover.shape)[part], scene.surface, at).distance[0]
+                gap = thud.distance(leaves(mover.shape)[part][0], scene.surface, at).distance[0]
                 touching, off = touching + int(gap <= 0.0 or other[part]), off + int(gap > 0.0 and found[part])
     return touching, off
