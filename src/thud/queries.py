@@ -26,10 +26,10 @@ from thud.gates import (
     broadcast_rows,
     pair_count,
 )
-from thud.pairing.ask import ask_pair, ask_shape, check_reach, shape_triangles
+from thud.pairing.ask import ask_cast, ask_pair, ask_shape, check_reach, shape_triangles
 from thud.pairing.families import NAMES, PACKED, as_shape
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
-from thud.pairing.motions import as_motion, by_rotation
+from thud.pairing.motions import as_motion
 from thud.pairing.pair_cache import PairCache
 from thud.pairing.plans import all_entries, check_option, pair_entries, shape_entries
 from thud.pairing.prepared import PreparedQueries
@@ -226,12 +226,7 @@ def cast(
     a, b, rows_a, rows_b, _count = _pair(a, b, pose_a, pose_b, threads)
     move_a, move_b = as_motion(motion_a, "motion_a"), as_motion(motion_b, "motion_b")
     count = broadcast_rows("pose_a, pose_b, motion_a, motion_b", rows_a, rows_b, move_a, move_b)
-
-    def part(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
-        moves = {"move_a": move_a, "move_b": move_b}
-        return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=threads)
-
-    return by_rotation(part, rows_a, rows_b, move_a, move_b, count)
+    return ask_cast(a, b, rows_a, rows_b, move_a, move_b, count, threads)
 
 
 # Many pairs of many shapes ------------------------------------------------------------------------------------------------
@@ -259,8 +254,8 @@ class _Pairs:
             self.options["method"] = method
         if axes is not None:
             self.options["axes"] = as_axes(axes, self.count)
-        # Each must be of use to every pair.
-        samples = [*self.packed_rows[:1], *self.other_rows] if self.options else []
+        # Each must be of use to every pair: to the packed ones, and to the others, of which none has any.
+        samples = [*self.packed_rows[:1], *self.other_rows[:1]] if self.options else []
         for option, value in self.options.items() if not len(self.table) else ():
             check_option(query, option, value, all_entries(query), "no pairs")
         for row in samples:

@@ -12,14 +12,16 @@ from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED
 from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
 from thud.pairing.leaves import leaves, placed, some_rows
+from thud.pairing.motions import by_rotation
 from thud.pairing.plans import APART, EXACT, SWAPPED, UNSUPPORTED, families_in, pair_plan, refuse, resolve, shape_plan, takes
 from thud.pairing.swap import SWAPPED as TURNED_BACK
+from thud.results import Impacts
 from thud.shapes.shape import IDENTITY, Shape
 
 
-def check_reach(rows: Floats, name: str, width: int = 3) -> None:
-    """Named error for places, the last columns, beyond what meshes and surfaces are compared at."""
-    far = np.abs(rows[:, -width:]).max(axis=1) > MESH_COORDINATE
+def check_reach(rows: Floats, name: str) -> None:
+    """Named error for places, the last three columns, beyond what meshes and surfaces are compared at."""
+    far = np.abs(rows[:, -3:]).max(axis=1) > MESH_COORDINATE
     if far.any():
         raise InvalidInputError(
             f"{name}: row {int(np.argmax(far))} is beyond {MESH_COORDINATE:g}, the limit of meshes and surfaces"
@@ -37,6 +39,18 @@ def ask_pair(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, cou
     if query == "turning_cast":
         given = {"inner_a": IDENTITY, "inner_b": IDENTITY, **given}
     return _answer(query, a, b, rows_a, rows_b, count, given, 0, 0, None)
+
+
+def ask_cast(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
+) -> Impacts:
+    """First contacts for motions (N, 3) or (N, 6): rows that turn by "turning_cast", the others by "cast"."""
+
+    def cast(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
+        moves = {"move_a": move_a, "move_b": move_b}
+        return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=threads)
+
+    return by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
 
 
 def _answer(

@@ -19,12 +19,11 @@ from thud.convex import dispatch
 from thud.convex.casts.dispatch import cast_packed
 from thud.imagespace.options import ImageOptions
 from thud.mesh.volumes import surviving_levels
-from thud.pairing.ask import ask_pair, ask_shape
+from thud.pairing.ask import ask_cast, ask_pair, ask_shape
 from thud.pairing.families import MESH
 from thud.pairing.groups import ContactList, equal_rows
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import leaves, placed
-from thud.pairing.motions import by_rotation
 from thud.pairing.plans import pair_entries, takes
 from thud.results import CastStatus, Contacts, Distances, Impacts
 from thud.shapes.packed import Packed
@@ -223,7 +222,7 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
         chosen = pairs[ask[rows]]
         moves = (motion[chosen[:, 0]], motion[chosen[:, 1]])
-        put_rows(out, ask[rows], _cast(scene, a, b, poses_a, poses_b, *moves, len(rows)))
+        put_rows(out, ask[rows], ask_cast(a, b, poses_a, poses_b, *moves, len(rows), scene.threads))
     ask = np.flatnonzero(by_ray)
     if len(ask):
         # The bullet first, A if both are.
@@ -234,18 +233,6 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
         put_rows(out, ask, part)
     scene.stats.narrow_tested += count
     return out
-
-
-def _cast(
-    scene: Scene, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int
-) -> Impacts:
-    """As `thud.cast`, for motions (N, 6)."""
-
-    def part(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
-        moves = {"move_a": move_a, "move_b": move_b}
-        return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=scene.threads)
-
-    return by_rotation(part, rows_a, rows_b, move_a, move_b, count)
 
 
 def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:

@@ -21,9 +21,6 @@ from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.collision import queries as surface_queries
 from thud.terrain.surface import DisplacedSurface
 
-#: Numbers of patches are below this: a contact's feature is that of its part times this, and its patch.
-_PATCHES = 2**44
-
 
 @lru_cache(maxsize=64)
 def surface_points(surface: DisplacedSurface) -> Floats:
@@ -99,7 +96,7 @@ def contacts(
         found.status[apart[inside]] = Status.OVERLAPPING
     if len(found.row) == 0:
         return empty_contacts(found.status)
-    triangle = mesh.tree.order[found.feature // _PATCHES]
+    triangle = mesh.tree.order[found.feature // surface_queries.PATCHES]
     welded = mesh.places[np.asarray(mesh.faces)]
     chosen: list[int] = []
     patch: list[int] = []
@@ -114,7 +111,7 @@ def contacts(
             patch += [number] * len(kept)
     k = np.array(chosen, dtype=np.int64)
     # The triangle by its row of the faces, which stays while the mesh does.
-    feature = triangle[k] * _PATCHES + found.feature[k] % _PATCHES
+    feature = triangle[k] * surface_queries.PATCHES + found.feature[k] % surface_queries.PATCHES
     numbers = np.array(patch, dtype=np.int64)
     return Contacts(found.row[k], found.point[k], found.normal[k], found.depth[k], feature, numbers, found.status)
 

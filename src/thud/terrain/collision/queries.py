@@ -27,6 +27,9 @@ _ROWS = 32
 #: Rows of contacts that are worked on at once, and the room each has at first: what does not fit is done again.
 _BLOCK, _ROOM = 1024, 256
 
+#: Numbers of patches are below this: a contact's feature is that of its part times this, and its patch.
+PATCHES = 2**44
+
 #: Crossings of a ray that there is room for at first.
 _CROSSINGS = 16
 
@@ -123,7 +126,7 @@ def contacts(
     table = np.concatenate([one[1] for one in blocks])
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
     first = np.searchsorted(row, row)
-    feature = table[:, PART].astype(np.int64) * 2**44 + table[:, PATCH].astype(np.int64)
+    feature = table[:, PART].astype(np.int64) * PATCHES + table[:, PATCH].astype(np.int64)
     point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
     return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
 
