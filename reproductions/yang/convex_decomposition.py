@@ -69,7 +69,8 @@ def run(size: str, report: Report) -> None:
         found = {name: answers(shape, parts, poses[name]) for name, shape in objects.items()}
         wrong = {name: int((found[name][0] != truth[name][0]).sum()) for name in objects}
         cells = [cell for name in objects for cell in (f"{found[name][1]:.0f}", str(wrong[name]))]
-        kib = sum(array.nbytes for array in query_object(parts)) / 1024
+        arrays = query_object(parts)
+        kib = sum(array.nbytes for array in (*arrays.parts, arrays.part_poses, arrays.node_boxes, arrays.node_ints)) / 1024
         values = [f"{kib:.0f}", f"{seconds:.0f}", f"{100 * added:.2f}", f"{100 * missing:.2f}", f"{bulge:.2f}"]
         rows.append([f"{threshold}", str(len(parts.shapes)), *values, *cells])
         for series, value in (("parts", len(parts.shapes)), ("volume error", added + missing), ("bulge m", bulge)):

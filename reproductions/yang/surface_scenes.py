@@ -54,12 +54,12 @@ class Mover:
     @property
     def vertices(self) -> int:
         """Of all its parts."""
-        return vertices_of(self.arrays.ints)
+        return vertices_of(self.arrays.parts)
 
     @property
     def parts(self) -> int:
         """Convex parts."""
-        return len(self.arrays.poses) - 1
+        return len(self.arrays.part_poses) - 1
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def measure(scene: Scene, ways: Sequence[Way], repeats: int) -> list[Measured]:
         for k, mover in enumerate(scene.movers):
             if frame < mover.first:
                 continue
-            place = (scene.surface.arrays, *mover.arrays, still, mover.poses[frame : frame + 1], mover.motions[frame])
+            place = (scene.surface.arrays, mover.arrays, still, mover.poses[frame : frame + 1], mover.motions[frame])
             best = np.full(len(ways), np.inf)
             for _ in range(repeats):
                 for w, way in enumerate(ways):
@@ -211,7 +211,7 @@ def differing(scene: Scene, plain: Measured, multiresolution: Measured) -> tuple
         for mover, found, other in zip(scene.movers, one, two):
             for part in np.flatnonzero(found != other):
                 at = thud.Pose.from_rows(mover.poses[frame : frame + 1])
-                at = at @ thud.Pose.from_rows(mover.arrays.poses[part : part + 1])
+                at = at @ thud.Pose.from_rows(mover.arrays.part_poses[part : part + 1])
                 gap = thud.distance(leaves(mover.shape)[part][0], scene.surface, at).distance[0]
                 touching, off = touching + int(gap <= 0.0 or other[part]), off + int(gap > 0.0 and found[part])
     return touching, off

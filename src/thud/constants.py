@@ -66,3 +66,9 @@ BODY_BOX = 4.0 * TOUCH
 #: A ray's way out of a box is lengthened by this factor, so that rounding of three operations an axis cannot make it leave
 #: before it enters. Dimensionless.
 RAY_BOX_SLACK = 1.0 + 8.0 * 2.0**-52
+
+#: In place of a length or square of 0 that something is divided by: below all that can be told from 0.
+TINY = 1e-300
+
+#: A reach or bound that excludes nothing, in kernels that compute with it.
+NO_LIMIT = 1e308

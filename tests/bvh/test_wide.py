@@ -40,7 +40,7 @@ def test_every_triangle_once_within_all_its_boxes(count: int, scale: float, shif
     leaves = walk(wide)
     assert sorted(np.concatenate([rows for _, rows in leaves]).tolist()) == list(range(count))
     for path, rows in leaves:
-        corners = (np.asarray(mesh.vertices)[np.asarray(mesh.faces)[rows]] - wide.origin).reshape(-1, 3) / wide.scale
+        corners = (np.asarray(mesh.vertices)[np.asarray(mesh.faces)[rows]] - wide.frame[:3]).reshape(-1, 3) / wide.frame[3]
         assert np.abs(corners).max() <= 1.0
         for node, lane in zip(path[::2], path[1::2], strict=True):
             box = wide.nodes[NODE_STRIDE * node :][: 6 * WIDTH].reshape(6, WIDTH)[:, lane].astype(np.float64)

@@ -23,15 +23,14 @@ IDENTITY = np.append(np.eye(3).ravel(), np.zeros(3))
 @kernel
 def gjk_rows(count, packed, pairs, poses_a, poses_b, status_out, distance_status_out, distance_out):
     """Status of `gjk_intersects`; status and distance of `gjk_distance`."""
-    arrays = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
     for i in range(count):
         a, b = packed.shape_ints[pairs[i, 0], PART_START], packed.shape_ints[pairs[i, 1], PART_START]
         rotation = load_rotation(poses_a, i)
         r = relative_rotation(rotation, load_rotation(poses_b, i))
         t = unrotate(rotation, sub(load_translation(poses_b, i), load_translation(poses_a, i)))
-        axis = center_axis(packed.part_reals, a, b, r, t)
-        status_out[i], _v = gjk_intersects(*arrays, a, b, r, t, axis, 0.0)
-        distance_status_out[i], v, _point, _lower = gjk_distance(*arrays, a, b, r, t, axis, math.inf)
+        axis = center_axis(packed.parts, a, b, r, t)
+        status_out[i], _v = gjk_intersects(packed.parts, a, b, r, t, axis, 0.0)
+        distance_status_out[i], v, _point, _lower = gjk_distance(packed.parts, a, b, r, t, axis, math.inf)
         distance_out[i] = norm(v)
 
 
@@ -52,7 +51,7 @@ class Pairs:
     @property
     def size(self):
         """(N,) sum of the bounding radii and of the offset, which scales all tolerances."""
-        bound = self.packed.part_reals[self.packed.shape_ints[self.pairs, PART_START], BOUND].sum(axis=1)
+        bound = self.packed.parts.reals[self.packed.shape_ints[self.pairs, PART_START], BOUND].sum(axis=1)
         offset = np.einsum("nji,nj->ni", self.poses_a[:, :9].reshape(-1, 3, 3), self.poses_b[:, 9:] - self.poses_a[:, 9:])
         return bound + np.abs(offset).sum(axis=1)
 

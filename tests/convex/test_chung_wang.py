@@ -32,13 +32,14 @@ from thud.convex.chung_wang import chung_wang_intersects, chung_wang_rows
 from thud.convex.gjk import center_axis
 from thud.convex.v_clip import v_clip_rows
 from thud.math.pose import load_rotation, load_translation
+from thud.pairing.rows import DistanceFields, PairBatch
 from thud.shapes.packed import PART_START
 
 
 def statuses(pairs):
     """(N,) status of each row."""
     status = np.empty(len(pairs), np.uint8)
-    chung_wang_rows(0, len(pairs), pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0, status)
+    chung_wang_rows(0, len(pairs), PairBatch(pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0), status)
     return status
 
 
@@ -46,10 +47,8 @@ def v_clip_distances(pairs):
     count = len(pairs)
     status, distance, points = np.empty(count, np.uint8), np.empty(count), np.empty((3, count, 3))
     features = np.full((count, 2), -1)
-    v_clip_rows(
-        *(0, count, pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0),
-        *(status, distance, points[0], points[1], points[2], features),
-    )
+    batch = PairBatch(pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0)
+    v_clip_rows(0, count, batch, DistanceFields(distance, points[0], points[1], points[2], status), features)
     return status, distance
 
 
@@ -125,16 +124,13 @@ def test_against_the_slow_reference():
 @kernel
 def axis_rows(count, packed, pairs, poses, axes_in, status_out, axis_out, iterations_out):
     """`chung_wang_intersects` of B at `poses` in A's frame, from axes_in (0: from the centres)."""
-    ints, reals = packed.part_ints, packed.part_reals
     for i in range(count):
         a, b = packed.shape_ints[pairs[i, 0], PART_START], packed.shape_ints[pairs[i, 1], PART_START]
         r, t = load_rotation(poses, i), load_translation(poses, i)
         axis = (axes_in[i, 0], axes_in[i, 1], axes_in[i, 2])
         if axis == (0.0, 0.0, 0.0):
-            axis = center_axis(reals, a, b, r, t)
-        status_out[i], v, iterations_out[i] = chung_wang_intersects(
-            ints, reals, packed.vertices, packed.link_starts, packed.links, a, b, r, t, axis
-        )
+            axis = center_axis(packed.parts, a, b, r, t)
+        status_out[i], v, iterations_out[i] = chung_wang_intersects(packed.parts, a, b, r, t, axis)
         for k in range(3):
             axis_out[i, k] = v[k]
 
@@ -278,18 +274,18 @@ def test_one_pair_one_pose_and_poses_by_shape():
     shapes, count = pairs.packed, len(pairs.shapes)
     # One pair and one pose of A for all rows.
     single, whole = np.empty(200, np.uint8), np.empty(200, np.uint8)
-    chung_wang_rows(0, 200, shapes, pairs.pairs[:1].copy(), pairs.poses_a[:1].copy(), pairs.poses_b, 0, single)
+    chung_wang_rows(0, 200, PairBatch(shapes, pairs.pairs[:1].copy(), pairs.poses_a[:1].copy(), pairs.poses_b, 0), single)
     tile = np.tile(pairs.pairs[:1], (200, 1)), np.tile(pairs.poses_a[:1], (200, 1))
-    chung_wang_rows(0, 200, shapes, *tile, pairs.poses_b, 0, whole)
+    chung_wang_rows(0, 200, PairBatch(shapes, *tile, pairs.poses_b, 0), whole)
     np.testing.assert_array_equal(single, whole)
     # Poses that belong to the shapes.
     poses = random_rows(rng, count, 1.35)
-    chung_wang_rows(0, 200, shapes, pairs.pairs, poses, poses, 1, single)
-    chung_wang_rows(0, 200, shapes, pairs.pairs, poses[pairs.pairs[:, 0]], poses[pairs.pairs[:, 1]], 0, whole)
+    chung_wang_rows(0, 200, PairBatch(shapes, pairs.pairs, poses, poses, 1), single)
+    chung_wang_rows(0, 200, PairBatch(shapes, pairs.pairs, poses[pairs.pairs[:, 0]], poses[pairs.pairs[:, 1]], 0), whole)
     np.testing.assert_array_equal(single, whole)
     # Rows outside start .. stop stay untouched.
     part = np.full(200, 9, np.uint8)
-    chung_wang_rows(50, 60, shapes, pairs.pairs, poses, poses, 1, part)
+    chung_wang_rows(50, 60, PairBatch(shapes, pairs.pairs, poses, poses, 1), part)
     np.testing.assert_array_equal(part[50:60], whole[50:60])
     assert (np.delete(part, np.s_[50:60]) == 9).all()
 

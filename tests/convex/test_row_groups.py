@@ -38,9 +38,8 @@ def test_a_way_by_closed_form_is_one_that_exists(name_a: str, name_b: str) -> No
     packed = as_packed((SHAPES[name_a], SHAPES[name_b]), "shapes")
     ((way, rows),) = row_groups.row_groups(packed, np.array([[0, 1]]), row_groups.BOOLEAN_WAYS)
     assert len(rows) == 0
-    hulls = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
     r, t, axis = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.3, 0.2, 0.1), (1.0, 0.0, 0.0)
-    found, _, _ = closed_intersects(*hulls, 0, 1, r, t, axis)
+    found, _, _ = closed_intersects(packed.parts, 0, 1, r, t, axis)
     assert found == (way == row_groups.CLOSED)
 
 

@@ -35,6 +35,7 @@ from thud._core.decorators import kernel
 from thud.convex import v_clip
 from thud.convex.v_clip import EDGE, FACE, VERTEX, v_clip_distance, v_clip_rows
 from thud.math.pose import load_rotation, load_translation
+from thud.pairing.rows import DistanceFields, PairBatch
 from thud.shapes.packed import PART_START, pack
 
 
@@ -46,10 +47,9 @@ class Answers:
         self.status, self.distance = np.empty(count, np.uint8), np.empty(count)
         self.point_a, self.point_b, self.normal = np.empty((3, count, 3))
         self.features = np.full((count, 2), -1) if features is None else features.copy()
-        v_clip_rows(
-            *(0, count, pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0),
-            *(self.status, self.distance, self.point_a, self.point_b, self.normal, self.features),
-        )
+        batch = PairBatch(pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0)
+        out = DistanceFields(self.distance, self.point_a, self.point_b, self.normal, self.status)
+        v_clip_rows(0, count, batch, out, self.features)
 
     @property
     def fallbacks(self):
@@ -380,14 +380,16 @@ def test_one_pair_one_pose_and_poses_by_shape():
     pairs = scattered(rng, 100)
     poses = random_rows(rng, len(pairs.shapes), 1.5)
     whole = Answers(Pairs(pairs.shapes, pairs.pairs, poses[pairs.pairs[:, 0]], poses[pairs.pairs[:, 1]]))
-    out = [np.empty(100, np.uint8), np.empty(100), *np.empty((3, 100, 3)), np.full((100, 2), -1)]
-    v_clip_rows(0, 100, pairs.packed, pairs.pairs, poses, poses, 1, *out)
-    np.testing.assert_array_equal(out[1], whole.distance)
-    np.testing.assert_array_equal(out[5], whole.features)
+    out = DistanceFields(np.empty(100), *np.empty((3, 100, 3)), np.empty(100, np.uint8))
+    features = np.full((100, 2), -1)
+    v_clip_rows(0, 100, PairBatch(pairs.packed, pairs.pairs, poses, poses, 1), out, features)
+    np.testing.assert_array_equal(out.distance, whole.distance)
+    np.testing.assert_array_equal(features, whole.features)
     single = Answers(Pairs(pairs.shapes, pairs.pairs[:1], pairs.poses_a[:1], pairs.poses_b))
-    out[5][:] = -1
-    v_clip_rows(0, 100, pairs.packed, pairs.pairs[:1].copy(), pairs.poses_a[:1].copy(), pairs.poses_b, 0, *out)
-    np.testing.assert_array_equal(out[1], single.distance)
+    features[:] = -1
+    batch = PairBatch(pairs.packed, pairs.pairs[:1].copy(), pairs.poses_a[:1].copy(), pairs.poses_b, 0)
+    v_clip_rows(0, 100, batch, out, features)
+    np.testing.assert_array_equal(out.distance, single.distance)
 
 
 @settings(deadline=None, max_examples=60)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.oracles.solids import solid_of
-from tests.pairing.random_queries import FAMILIES, draw_shape, run_draws
+from tests.pairing.random_draws import FAMILIES, draw_shape
+from tests.pairing.random_queries import run_draws
 
 BLOCK = 50
 

@@ -162,14 +162,14 @@ def test_packing() -> None:
     hull, box = thud.ConvexHull(HULL_POINTS), thud.Box([1, 2, 3])
     packed = pack((hull, box, thud.Compound([hull, hull, box])))
     assert packed.shape_ints[:, PART_COUNT].tolist() == [1, 1, 3]
-    assert packed.part_ints[:, KIND].tolist() == [3, 2, 3, 3, 2]
+    assert packed.parts.ints[:, KIND].tolist() == [3, 2, 3, 3, 2]
     # Hulls are stored once, padded with copies of their first vertex, and start on a cache line.
-    assert packed.part_ints[0, VERTEX_START] == packed.part_ints[2, VERTEX_START] == packed.part_ints[3, VERTEX_START]
-    count, scan = packed.part_ints[0, [VERTEX_COUNT, SCAN_COUNT]]
-    np.testing.assert_array_equal(packed.vertices[:, :count].T, hull.vertices)
-    np.testing.assert_array_equal(packed.vertices[:, count:scan], np.repeat(hull.vertices[:1].T, scan - count, axis=1))
-    assert packed.vertices.ctypes.data % 64 == 0
-    for array in packed:
+    assert packed.parts.ints[0, VERTEX_START] == packed.parts.ints[2, VERTEX_START] == packed.parts.ints[3, VERTEX_START]
+    count, scan = packed.parts.ints[0, [VERTEX_COUNT, SCAN_COUNT]]
+    np.testing.assert_array_equal(packed.parts.vertices[:, :count].T, hull.vertices)
+    np.testing.assert_array_equal(packed.parts.vertices[:, count:scan], np.repeat(hull.vertices[:1].T, scan - count, axis=1))
+    assert packed.parts.vertices.ctypes.data % 64 == 0
+    for array in (packed.shape_ints, *packed.parts, *packed[2:]):
         assert array.flags.c_contiguous
         assert array.flags.writeable
 

@@ -1,4 +1,4 @@
-"""Algorithm 9: rectangles of the map against triangles, by brute force in exact arithmetic."""
+"""Rectangles of the map against triangles, touching (Algorithm 9) and overlapping, by brute force in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from fractions import Fraction
 
 import numpy as np
 
+from thud import geometry
 from thud._core.decorators import exact_kernel
-from thud.terrain.collision.rectangle_triangle import triangle_meets_rectangle, triangle_overlaps_rectangle
+from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
 
 
-@exact_kernel("i8[:,::1], u1[:,::1]")
-def both_rows(rows, out):
-    """Touching and overlap of triangles (six numbers) and rectangles (four)."""
+@exact_kernel("i8[:,::1], u1[::1]")
+def overlap_rows(rows, out):
+    """Overlap of triangles (six numbers) and rectangles (four)."""
     for k in range(rows.shape[0]):
         r = rows[k]
-        out[k, 0] = triangle_meets_rectangle(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9])
-        out[k, 1] = triangle_overlaps_rectangle(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9])
+        out[k] = triangle_overlaps_rectangle(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9])
 
 
 def answers(rows: np.ndarray) -> np.ndarray:
-    out = np.empty((len(rows), 2), np.uint8)
-    both_rows(np.ascontiguousarray(rows, dtype=np.int64), out)
-    return out.astype(bool)
+    """Whether they meet, by Algorithm 9, and whether they overlap."""
+    out = np.empty(len(rows), np.uint8)
+    overlap_rows(np.ascontiguousarray(rows, dtype=np.int64), out)
+    meet = geometry.rectangle_triangle(rows[:, 6:8], rows[:, 8:], rows[:, :6].reshape(-1, 3, 2), method="yang")
+    return np.column_stack([meet, out.astype(bool)])
 
 
 def clipped_area(row: np.ndarray) -> tuple[bool, Fraction]:

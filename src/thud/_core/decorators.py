@@ -45,11 +45,25 @@ EXACT_MATH = False
 #: Kernels with a stated signature by qualified name, in order of definition: (dispatcher, signature text).
 REGISTRY: dict[str, tuple[Any, str]] = {}
 
-#: Names that signatures may use beside Numba's own (i8, f8[:,::1], ...), and the modules whose NUMBA_TYPE they mean.
-_TYPE_MODULES = {
-    "packed": "thud.shapes.packed_type",
-    "surface": "thud.terrain.surface_type",
-    "elements": "thud.particles.colliders.element_type",
+#: Named tuples of arrays that signatures may name beside Numba's own types (i8, f8[:,::1], ...), and where their types are.
+_TUPLES = {
+    "parts": "thud.shapes.packed_type:PARTS",
+    "packed": "thud.shapes.packed_type:PACKED",
+    "surface": "thud.terrain.surface_type:SURFACE",
+    "query_object": "thud.terrain.collision.query_types:QUERY_OBJECT",
+    "part_query": "thud.terrain.collision.query_types:PART_QUERY",
+    "work_space": "thud.terrain.collision.query_types:WORK_SPACE",
+    "pair_batch": "thud.pairing.row_types:PAIR_BATCH",
+    "distance_fields": "thud.pairing.row_types:DISTANCE_FIELDS",
+    "impact_fields": "thud.pairing.row_types:IMPACT_FIELDS",
+    "wide_tree": "thud.bvh.wide_type:WIDE_TREE",
+    "box_tree": "thud.mesh.tree_types:BOX_TREE",
+    "obb_tree": "thud.mesh.tree_types:OBB_TREE",
+    "turning_tree": "thud.mesh.tree_types:TURNING_TREE",
+    "walk_space": "thud.mesh.tree_types:WALK_SPACE",
+    "tree_fronts": "thud.mesh.tree_types:TREE_FRONTS",
+    "front_space": "thud.mesh.tree_types:FRONT_SPACE",
+    "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 
 target.pin()
@@ -63,12 +77,10 @@ def resolve_signature(text: str) -> tuple[Any, ...]:
     }
     namespace["vec3"] = types.UniTuple(types.f8, 3)
     namespace["mat3"] = types.UniTuple(types.f8, 9)
-    # The arrays that GJK and EPA read: part_ints, part_reals, vertices, link_starts, links.
-    i2, f2 = types.i8[:, ::1], types.f8[:, ::1]
-    namespace["hulls"] = (i2, f2, f2, types.i8[::1], i2)
-    for name, module in _TYPE_MODULES.items():
+    for name, where in _TUPLES.items():
         if name in text:
-            namespace[name] = importlib.import_module(module).NUMBA_TYPE
+            module, _, attribute = where.partition(":")
+            namespace[name] = getattr(importlib.import_module(module), attribute)
     return tuple(eval(f"({text},)", {"__builtins__": {}}, namespace))
 
 

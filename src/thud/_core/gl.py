@@ -1,4 +1,4 @@
-"""A thread with an OpenGL context of its own, by EGL, without a display: what the two `backend_gl.py` draw on.
+"""A thread with an OpenGL context of its own, by EGL, without a display: the stage that the two `backend_gl.py` draw on.
 
 Contexts belong to the thread that made them. With a thread of ours any thread may call, and a context that is current in a
 caller's thread stays so.
@@ -10,11 +10,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from thud.errors import MissingExtraError, UnsupportedQueryError
 
 _Answer = TypeVar("_Answer")
+_Stage = TypeVar("_Stage", bound="GlStage")
 
 #: What the programs need: 64-bit arithmetic (4.0), storage buffers and compute shaders (4.3).
 GL_VERSION = 430
@@ -38,17 +39,38 @@ def make_context() -> Any:
         raise MissingExtraError(f"{INSTALL} ({error})") from error
 
 
-class GlThread:
-    """One thread a process, begun at the first call.
+class GlStage:
+    """A context, and what its driver has room for. Made on the thread that draws.
+
+    Attributes
+    ----------
+    context : of moderngl
+    name : the driver's, of what it draws with
+    most_pixels : of a texture or a frame buffer, a side
+    most_bytes : of a storage buffer
+    """
+
+    def __init__(self) -> None:
+        self.context = make_context()
+        info = self.context.info
+        self.name = str(info["GL_RENDERER"])
+        self.most_pixels = int(min(info["GL_MAX_TEXTURE_SIZE"], *info["GL_MAX_VIEWPORT_DIMS"]))
+        self.most_bytes = int(info["GL_MAX_SHADER_STORAGE_BLOCK_SIZE"])
+
+
+class GlThread(Generic[_Stage]):
+    """One thread a process, begun at the first call, and the one stage on it.
 
     Parameters
     ----------
     name : of the thread
     instead : the backend to use where OpenGL cannot be
+    make : the stage, with its programs
     """
 
-    def __init__(self, name: str, instead: str) -> None:
-        self._name, self._instead = name, instead
+    def __init__(self, name: str, instead: str, make: Callable[[], _Stage]) -> None:
+        self._name, self._instead, self._make = name, instead, make
+        self._stage: _Stage | None = None
         self._lock = threading.Lock()
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
@@ -66,3 +88,9 @@ class GlThread:
                 self._pool = (pid, ThreadPoolExecutor(1, thread_name_prefix=self._name))
             pool = self._pool[1]
         return pool.submit(function).result()
+
+    def stage(self) -> _Stage:
+        """The stage, made at the first call; on its thread only."""
+        if self._stage is None:
+            self._stage = self._make()
+        return self._stage

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Ints
 from thud._core.decorators import exact_kernel
-from thud.constants import UNIT_ROUNDOFF
+from thud.bounds.tolerances import KDOP_ROUNDOFF
 from thud.errors import InvalidInputError
 from thud.gates import Array
 
@@ -81,6 +81,6 @@ def fit_kdops(skip, first, corners, axes, kdops_out):
                 x, y, z = corners[t, c] * axes[d, 0], corners[t, c + 1] * axes[d, 1], corners[t, c + 2] * axes[d, 2]
                 s = x + y + z
                 # Two additions: at most two roundoffs of the terms' sum.
-                error = 4.0 * UNIT_ROUNDOFF * (abs(x) + abs(y) + abs(z))
+                error = KDOP_ROUNDOFF * (abs(x) + abs(y) + abs(z))
                 low, high = min(low, s - error), max(high, s + error)
             kdops_out[k, d], kdops_out[k, half + d] = low, high

@@ -8,6 +8,7 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.bounds.support_planes import SCAN_FACES, TABLE
+from thud.constants import TINY
 from thud.math.vec3 import dot, load3
 
 #: Numba's type of `SupportPlanes.arrays()`: mode, resolution, slot, samples, planes, plane starts, vertices, their starts.
@@ -18,7 +19,7 @@ SPM = "Tuple((i8, i8, i4[::1], i4[:,::1], f4[:,::1], i8[::1], f8[:,::1], i8[::1]
 def angle(y, x):
     """About atan2(y, x), within 7e-4 rad and with no call: a sample is 0.1 rad wide, and any plane will do (4.2)."""
     low, high = min(abs(x), abs(y)), max(abs(x), abs(y))
-    z = low / max(high, 1e-300)
+    z = low / max(high, TINY)
     z2 = z * z
     a = z * (0.9953545 + z2 * (-0.2886790 + z2 * 0.0793307))
     a = 0.5 * math.pi - a if abs(y) > abs(x) else a

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from thud.constants import UNIT_ROUNDOFF
+
 #: The smallest sphere about points is found when none is outside by more than this fraction of the squared radius: well above
 #: the roundoff of a circumcentre, well below float32, in which the sphere is stored.
 SPHERE_GAP = 1e-10
@@ -28,3 +30,15 @@ SPM_PARALLEL = 1e-6
 #: Points are flat or on a line when their second or third spread is below this fraction of the first; normals leave a
 #: direction open when they miss surrounding it by less. Well above roundoff, well below any face that bounds.
 SPM_FLAT = 1e-9
+
+#: Extents of k-DOPs are widened by this times the sum of the magnitudes of a corner's terms along a direction: two additions
+#: lose two roundoffs of it at most.
+KDOP_ROUNDOFF = 4.0 * UNIT_ROUNDOFF
+
+#: When volumes are checked (`validate.py`), points are taken this much farther out than they are found: what rounding may have
+#: taken off must not hide that one is outside. A difference; a norm of three of them; a product with a matrix or its inverse
+#: (of the sum of magnitudes); a dot product (of the sum of its terms' magnitudes).
+CHECK_BOX = 1.0 + 2.0 * UNIT_ROUNDOFF
+CHECK_SPHERE = 1.0 + 8.0 * UNIT_ROUNDOFF
+CHECK_OBB = 16.0 * UNIT_ROUNDOFF
+CHECK_KDOP = 3.0 * UNIT_ROUNDOFF

@@ -9,7 +9,7 @@ import numpy as np
 
 from thud._core.arrays import Ints
 from thud.bounds.kdop import directions
-from thud.constants import UNIT_ROUNDOFF
+from thud.bounds.tolerances import CHECK_BOX, CHECK_KDOP, CHECK_OBB, CHECK_SPHERE
 from thud.errors import InvalidInputError
 from thud.gates import Array
 
@@ -49,17 +49,17 @@ def validate_volumes(mesh: Bounded, bounding: str) -> None:
 
 
 def _outside_box(row: Array, points: Array) -> bool:
-    return bool((np.abs(points - row[:3]) * (1.0 + 2.0 * UNIT_ROUNDOFF) > row[3:]).any())
+    return bool((np.abs(points - row[:3]) * CHECK_BOX > row[3:]).any())
 
 
 def _outside_sphere(row: Array, points: Array) -> bool:
-    return bool((np.linalg.norm(points - row[:3], axis=1) * (1.0 + 8.0 * UNIT_ROUNDOFF) > row[3]).any())
+    return bool((np.linalg.norm(points - row[:3], axis=1) * CHECK_SPHERE > row[3]).any())
 
 
 def _outside_obb(row: Array, points: Array) -> bool:
     axes, v = row[:9].reshape(3, 3), points - row[9:12]
     # The slabs, and the box that the axes span.
-    slack = 16.0 * UNIT_ROUNDOFF * np.abs(v).sum(axis=1)[:, None]
+    slack = CHECK_OBB * np.abs(v).sum(axis=1)[:, None]
     slabs = np.abs(v @ axes.T) + slack
     spanned = np.abs(np.linalg.solve(axes.T, v.T).T) + slack
     return bool((slabs > row[12:]).any() or (spanned > row[12:]).any())
@@ -68,5 +68,5 @@ def _outside_obb(row: Array, points: Array) -> bool:
 def _outside_kdop(row: Array, points: Array) -> bool:
     half = len(row) // 2
     along = points @ directions(len(row)).T
-    slack = 3.0 * UNIT_ROUNDOFF * (np.abs(points) @ np.abs(directions(len(row))).T)
+    slack = CHECK_KDOP * (np.abs(points) @ np.abs(directions(len(row))).T)
     return bool((along - slack < row[:half]).any() or (along + slack > row[half:]).any())

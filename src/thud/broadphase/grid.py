@@ -24,6 +24,7 @@ from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sort
 from thud.broadphase.tolerances import BROAD_CELL, BROAD_CELLS
 from thud.bvh.morton_tree import box_extent
 from thud.bvh.radix import sort_with
+from thud.constants import TINY
 
 #: Steps of the order along a row, a cell.
 _STEPS = 16
@@ -254,7 +255,7 @@ class Grid:
             self._cell = 1.0
             return
         edge = common_extent(finite, len(extents))
-        self._cell = max(edge, 1e-300) * BROAD_CELL if edge > 0.0 else 1.0
+        self._cell = max(edge, TINY) * BROAD_CELL if edge > 0.0 else 1.0
         self._axis = int(np.argmax(np.ptp(bounds[bounded, :3], axis=0)))
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:

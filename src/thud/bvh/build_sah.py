@@ -7,7 +7,7 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.bvh.mesh_tree import MeshTree
-from thud.bvh.tolerances import SAH_BINS
+from thud.bvh.tolerances import SAH_BINS, SAH_END
 from thud.constants import TREE_SPLITS
 from thud.gates import Array
 
@@ -70,7 +70,7 @@ def split_range(start, stop, boxes, order, scratch, bins, count):
         extent = (high[0] if axis == 0 else (high[1] if axis == 1 else high[2])) - origin
         if not extent > 0.0:
             continue
-        scale = SAH_BINS * (1.0 - 1e-12) / extent
+        scale = SAH_BINS * SAH_END / extent
         for b in range(SAH_BINS):
             count[b] = 0
             bins[b, 0], bins[b, 1], bins[b, 2] = inf, inf, inf
@@ -102,7 +102,7 @@ def split_range(start, stop, boxes, order, scratch, bins, count):
         return (start + stop) // 2
     origin = low[0] if best_axis == 0 else (low[1] if best_axis == 1 else low[2])
     extent = (high[0] if best_axis == 0 else (high[1] if best_axis == 1 else high[2])) - origin
-    scale = SAH_BINS * (1.0 - 1e-12) / extent
+    scale = SAH_BINS * SAH_END / extent
     middle, others = start, start
     for i in range(start, stop):
         t = order[i]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from thud import geometry
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
-from thud.bvh.tolerances import BSP_THIN, BSP_TRIANGLES
+from thud.bvh.tolerances import BSP_PROBES, BSP_THIN, BSP_TRIANGLES
 from thud.errors import InvalidShapeError
 from thud.gates import Array, as_points, broadcast_rows
 from thud.geometry._gates import as_mesh, require_closed
@@ -134,7 +134,7 @@ def _label(
     middle, step = np.array([probe[0] for probe in probes]), np.array([probe[1] for probe in probes])
     chosen, found = middle.copy(), np.zeros(len(leaves), dtype=np.bool_)
     reached = np.empty(len(leaves), dtype=np.int64)
-    for part in (0.3, 1e-2, 1e-4, 1e-6):
+    for part in BSP_PROBES:
         trial = middle + part * step
         run_rows(bsp_leaf_rows, len(trial), None, planes, children, trial, reached)
         fits = (reached == -3 - np.arange(len(leaves))) & ~found

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from thud import geometry
 from thud._core.decorators import exact_device, exact_kernel
-from thud.bvh.tolerances import GRID_CELLS
+from thud.bvh.tolerances import GRID_CELLS, GRID_FLAT, GRID_LEAST
 from thud.gates import Array
 from thud.geometry.mesh import parity_along_x
 
@@ -57,10 +57,10 @@ def build_grid(vertices: Array, faces: npt.NDArray[np.int64]) -> MeshGrid:
     triangles = np.ascontiguousarray(vertices[faces].reshape(-1, 9))
     points = triangles.reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
-    extent = np.maximum(high - low, 1e-3 * (high - low).max())
+    extent = np.maximum(high - low, GRID_FLAT * (high - low).max())
     cell = float((extent.prod() / min(4.0 * len(faces) + 64.0, GRID_CELLS)) ** (1.0 / 3.0))
     # No smaller than what coordinates so far from the origin can tell apart.
-    cell = max(cell, 2.0**-30 * float(np.abs(points).max()))
+    cell = max(cell, GRID_LEAST * float(np.abs(points).max()))
     shape = np.floor((high - low) / cell).astype(np.int64) + 3
     frame = np.append(low - cell, cell)
     cells = int(shape.prod())

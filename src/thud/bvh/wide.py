@@ -11,15 +11,15 @@ that all lie in [-1, 1] whatever the size of the mesh. Triangles are float64 in 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import MeshTree
-from thud.bvh.tolerances import WIDE_LEAF_COST
-from thud.constants import UNIT_ROUNDOFF
+from thud.bvh.tolerances import WIDE_LEAF_COST, WIDE_LEAST, WIDE_ROUNDOFF
+from thud.constants import FLOAT32_STEP
 from thud.gates import Array
 
 #: Children of a node, and triangles of a leaf.
@@ -42,9 +42,8 @@ _EMPTY = 2.0**64
 STACK = 640
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WideTree:
-    """Nodes and leaves of the 8-wide tree; node 0 is the root."""
+class WideTree(NamedTuple):
+    """Nodes and leaves of the 8-wide tree, as kernels take them; node 0 is the root."""
 
     nodes: npt.NDArray[np.float32]
     """(M * 64,) see NODE_STRIDE."""
@@ -54,14 +53,10 @@ class WideTree:
     """(L * 40,) see BLOCK_STRIDE. Lanes without a triangle hold NaN."""
     rows: npt.NDArray[np.int64]
     """The same memory as int64. Face row of each triangle; -1 for none."""
-    origin: Array
-    """(3,) of the scaled frame, in the mesh's."""
-    scale: float
-    """Scaled lengths times this are metres; a power of two."""
-    reach: float
-    """Largest coordinate of a corner relative to the origin, metres."""
     frame: Array
-    """(12,) what kernels need of these: origin, scale, reach, lower and upper corner of the scaled box, 16 / its extent."""
+    """(12,) of the scaled frame: origin (3) in the mesh's, metres; scale, a power of two by which scaled lengths are metres;
+    reach, the largest coordinate of a corner relative to the origin, metres; lower and upper corner of the scaled box, 16 over
+    its extent."""
 
 
 def _aligned(count: int, dtype: type) -> npt.NDArray:
@@ -89,7 +84,7 @@ def build_wide(tree: MeshTree, node_boxes: Array, triangles: Array, origin: Arra
     fill_wide(*arguments, nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), sizes)
     box = node_boxes[0] / scale
     frame = np.concatenate([origin, [scale, reach], box, [16.0 / float((box[3:] - box[:3]).max())]])
-    return WideTree(nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), origin.copy(), scale, reach, frame)
+    return WideTree(nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), frame)
 
 
 @kernel("i8[::1], f8[:,::1], f8[:,::1], u1[:,::1]")
@@ -181,12 +176,14 @@ def fill_wide(skip, first, order, boxes, triangles, choice, scale, nodes_out, re
                 references_out[base + REFERENCES + lane] = reference
                 for axis in range(3):
                     # Corners relative to the origin carry a roundoff of 1; float32 rounds to nearest, so one step more.
-                    slack = 4.0 * UNIT_ROUNDOFF
+                    slack = WIDE_ROUNDOFF
                     low, high = boxes[k, axis] / scale - slack, boxes[k, axis + 3] / scale + slack
                     low32, high32 = np.float32(low), np.float32(high)
-                    nodes_out[base + WIDTH * axis + lane] = low32 - np.float32(abs(low32) * 2.0**-23) - np.float32(2.0**-60)
+                    nodes_out[base + WIDTH * axis + lane] = (
+                        low32 - np.float32(abs(low32) * FLOAT32_STEP) - np.float32(WIDE_LEAST)
+                    )
                     nodes_out[base + WIDTH * (axis + 3) + lane] = (
-                        high32 + np.float32(abs(high32) * 2.0**-23) + np.float32(2.0**-60)
+                        high32 + np.float32(abs(high32) * FLOAT32_STEP) + np.float32(WIDE_LEAST)
                     )
         # The first child comes next in memory: last on the stack.
         reference = nodes - 1

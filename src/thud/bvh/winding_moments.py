@@ -8,6 +8,7 @@ import numpy as np
 
 from thud._core.decorators import kernel
 from thud.bvh.mesh_tree import MeshTree
+from thud.bvh.tolerances import WINDING_RADIUS
 from thud.gates import Array
 
 
@@ -62,4 +63,4 @@ def fill_moments(skip, first, corners, moments_out):
                 y = corners[t, 3 * corner + 1] - m[1]
                 z = corners[t, 3 * corner + 2] - m[2]
                 radius2 = max(radius2, x * x + y * y + z * z)
-        m[3] = math.sqrt(radius2) * (1.0 + 1e-12)
+        m[3] = math.sqrt(radius2) * WINDING_RADIUS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.constants import UNIT_ROUNDOFF
+from thud.convex.tolerances import BOX_ROUNDOFF
 
 #: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give
 #: the same axes as faces, only worse conditioned.
@@ -54,7 +54,7 @@ def intersects_box_box(ax, ay, az, bx, by, bz, r, t, touch):
             if sine2 <= _PARALLEL * _PARALLEL:
                 continue
             reach = a1 * abs(c2) + a2 * abs(c1) + b1 * q[3 * i + j2] + b2 * q[3 * i + j1]
-            noise = 8.0 * UNIT_ROUNDOFF * (a1 + a2 + b1 + b2 + abs(t1) + abs(t2))
+            noise = BOX_ROUNDOFF * (a1 + a2 + b1 + b2 + abs(t1) + abs(t2))
             if abs(t2 * c1 - t1 * c2) > reach - noise and edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j)[0] < -touch:
                 return False
     return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import kernel
+from thud.convex.tolerances import CAPSULE_PARALLEL, CAPSULE_TOUCH
 from thud.math.vec3 import any_orthogonal
 
 
@@ -23,7 +24,7 @@ def contact_capsule_capsule(half_a, half_b, r, t):
     # P(s) = (0, 0, s), Q(u) = t + u b; minimise |P - Q|^2 over |s| <= half_a, |u| <= half_b.
     tb = t[0] * b[0] + t[1] * b[1] + t[2] * b[2]
     sine2 = b[0] * b[0] + b[1] * b[1]
-    if sine2 > 1e-30 and half_a > 0.0 and half_b > 0.0:
+    if sine2 > CAPSULE_PARALLEL * CAPSULE_PARALLEL and half_a > 0.0 and half_b > 0.0:
         # Along the common perpendicular, then clamp u, s, and u again (the usual order for convex quadratics). Written with
         # the parts across A, as t_z - (t.b) cosine cancels where the segments are all but parallel.
         s = t[2] - cosine * ((t[0] * b[0] + t[1] * b[1]) / sine2)
@@ -42,11 +43,11 @@ def contact_capsule_capsule(half_a, half_b, r, t):
     d = (t[0] + u * b[0], t[1] + u * b[1], t[2] + u * b[2] - s)
     distance = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
     scale = half_a + half_b + abs(t[0]) + abs(t[1]) + abs(t[2])
-    if distance > 4e-16 * scale:
+    if distance > CAPSULE_TOUCH * scale:
         return distance, (0.0, 0.0, s), (d[0] / distance, d[1] / distance, d[2] / distance)
     # The segments meet: orthogonal to both where they span a plane, else to whichever is a segment.
     sine = math.sqrt(sine2)
-    if half_a > 0.0 and half_b > 0.0 and sine > 1e-15:
+    if half_a > 0.0 and half_b > 0.0 and sine > CAPSULE_PARALLEL:
         return 0.0, (0.0, 0.0, s), (-b[1] / sine, b[0] / sine, 0.0)
     if half_a > 0.0:
         return 0.0, (0.0, 0.0, s), (1.0, 0.0, 0.0)

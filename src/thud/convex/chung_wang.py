@@ -28,9 +28,8 @@ from thud.convex.gjk import center_axis, difference_support, touch_distance
 from thud.convex.simplex import closest_on_segment, closest_on_triangle, keep_carriers
 from thud.convex.support import load_part
 from thud.convex.tolerances import CHUNG_WANG_REFLECTIONS, CHUNG_WANG_STALLS, CHUNG_WANG_VOLUME, GJK_GAP, GJK_ITERATIONS
-from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, norm2, scale, sub
-from thud.shapes.packed import PART_START
+from thud.pairing.rows import placed_parts
 
 
 @device
@@ -107,15 +106,15 @@ def squared_up(n, w0, w1, u):
     return add_scaled(u, e, -dot(u, e) / norm2(e))
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
-def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3")
+def chung_wang_intersects(parts, a, b, r, t, axis):
     """Whether two polytopes (boxes, hulls) meet; touching counts.
 
     `axis`, from B to A, is the first search direction. Returns (status, v, iterations): with SEPARATED v = -d is the
     separating axis, from B to A; it may start the next search.
     """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    touch = touch_distance(reals, a, b, t)
+    part_a, part_b = load_part(parts, a), load_part(parts, b)
+    touch = touch_distance(parts, a, b, t)
     touch2 = touch * touch
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
@@ -126,7 +125,7 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
     from_simplex, reflections, stalls, count = False, 0, 0, 0
     while count < GJK_ITERATIONS:
         count += 1
-        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        w, _pa = difference_support(parts, part_a, part_b, r, t, v)
         vw, v2 = dot(v, w), norm2(v)
         # P.d < Q.d by more than the touch distance: the plane through w orthogonal to d separates.
         if vw > 0.0 and vw * vw > touch2 * v2:
@@ -178,31 +177,10 @@ def chung_wang_intersects(ints, reals, verts, link_starts, links, a, b, r, t, ax
     return UNCONVERGED, v, count
 
 
-@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, u1[::1]")
-def chung_wang_rows(start, stop, packed, pairs_in, poses_a_in, poses_b_in, by_shape, status_out):
-    """`chung_wang_intersects` of rows start .. stop-1: pairs of single boxes or hulls, poses in the world.
-
-    One pair or one pose serves all rows; `by_shape`: poses belong to the shapes of the pair instead of to the row.
-    """
+@kernel("i8, i8, pair_batch, u1[::1]")
+def chung_wang_rows(start, stop, batch, status_out):
+    """`chung_wang_intersects` of rows start .. stop-1: pairs of single boxes or hulls, poses in the world."""
+    parts = batch.packed.parts
     for i in range(start, stop):
-        pair = i if pairs_in.shape[0] > 1 else 0
-        shape_a, shape_b = pairs_in[pair, 0], pairs_in[pair, 1]
-        row_a = shape_a if by_shape else (i if poses_a_in.shape[0] > 1 else 0)
-        row_b = shape_b if by_shape else (i if poses_b_in.shape[0] > 1 else 0)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        rotation_a = load_rotation(poses_a_in, row_a)
-        r = relative_rotation(rotation_a, load_rotation(poses_b_in, row_b))
-        t = unrotate(rotation_a, sub(load_translation(poses_b_in, row_b), load_translation(poses_a_in, row_a)))
-        status, _v, _count = chung_wang_intersects(
-            packed.part_ints,
-            packed.part_reals,
-            packed.vertices,
-            packed.link_starts,
-            packed.links,
-            a,
-            b,
-            r,
-            t,
-            center_axis(packed.part_reals, a, b, r, t),
-        )
-        status_out[i] = status
+        a, b, _row, (r, t) = placed_parts(batch, i)
+        status_out[i] = chung_wang_intersects(parts, a, b, r, t, center_axis(parts, a, b, r, t))[0]

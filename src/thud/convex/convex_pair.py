@@ -17,6 +17,7 @@ from thud.convex.epa import epa_depth
 from thud.convex.gjk import gjk_distance, gjk_intersects, touch_distance
 from thud.convex.point_distance import point_part
 from thud.convex.support import load_part, support
+from thud.convex.tolerances import WITNESS_GAP
 from thud.math.pose import rotate, transpose, unrotate
 from thud.math.vec3 import dot, norm, norm2
 from thud.shapes.packed import BOUND, KIND, P0, P1, P2, P3, RADIUS
@@ -30,126 +31,126 @@ def flip(r, t):
     return transpose(r), (-s[0], -s[1], -s[2])
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3")
-def half_space_pair(ints, reals, verts, link_starts, links, a, b, r, t):
+@kernel(inner="parts, i8, i8, mat3, vec3")
+def half_space_pair(parts, a, b, r, t):
     """Half-space a against any b: (signed distance, point on A, unit normal from A to B).
 
     Two half-spaces overlap with depth inf unless they face each other exactly.
     """
-    n = (reals[a, P0], reals[a, P1], reals[a, P2])
+    n = (parts.reals[a, P0], parts.reals[a, P1], parts.reals[a, P2])
     m = unrotate(r, n)
-    if ints[b, KIND] == HALF_SPACE:
-        x, y, z = m[0] + reals[b, P0], m[1] + reals[b, P1], m[2] + reals[b, P2]
-        on_a = (n[0] * reals[a, P3], n[1] * reals[a, P3], n[2] * reals[a, P3])
+    if parts.ints[b, KIND] == HALF_SPACE:
+        x, y, z = m[0] + parts.reals[b, P0], m[1] + parts.reals[b, P1], m[2] + parts.reals[b, P2]
+        on_a = (n[0] * parts.reals[a, P3], n[1] * parts.reals[a, P3], n[2] * parts.reals[a, P3])
         if abs(x) + abs(y) + abs(z) > TOUCH:
             return -math.inf, on_a, n
         # B is solid where n.x >= its own height.
-        return n[0] * t[0] + n[1] * t[1] + n[2] * t[2] - reals[b, P3] - reals[a, P3], on_a, n
-    part_b = load_part(ints, reals, b)
-    p = rotate(r, support(verts, link_starts, links, part_b, (-m[0], -m[1], -m[2])))
-    radius = reals[b, RADIUS]
+        return n[0] * t[0] + n[1] * t[1] + n[2] * t[2] - parts.reals[b, P3] - parts.reals[a, P3], on_a, n
+    part_b = load_part(parts, b)
+    p = rotate(r, support(parts, part_b, (-m[0], -m[1], -m[2])))
+    radius = parts.reals[b, RADIUS]
     p = (p[0] + t[0] - radius * n[0], p[1] + t[1] - radius * n[1], p[2] + t[2] - radius * n[2])
-    d = n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - reals[a, P3]
+    d = n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - parts.reals[a, P3]
     return d, (p[0] - d * n[0], p[1] - d * n[1], p[2] - d * n[2]), n
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3")
-def analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t):
+@kernel(inner="parts, i8, i8, mat3, vec3")
+def analytic_pair(parts, a, b, r, t):
     """Signed distance where a closed form exists: (found, signed distance, point on A, unit normal from A to B)."""
-    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
-    ra, rb = reals[a, RADIUS], reals[b, RADIUS]
+    kind_a, kind_b = parts.ints[a, KIND], parts.ints[b, KIND]
+    ra, rb = parts.reals[a, RADIUS], parts.reals[b, RADIUS]
     if kind_a == HALF_SPACE:
-        d, p, n = half_space_pair(ints, reals, verts, link_starts, links, a, b, r, t)
+        d, p, n = half_space_pair(parts, a, b, r, t)
         return True, d, p, n
     if kind_b == HALF_SPACE:
         rt, tt = flip(r, t)
-        d, p, n = half_space_pair(ints, reals, verts, link_starts, links, b, a, rt, tt)
+        d, p, n = half_space_pair(parts, b, a, rt, tt)
         # Back to A's frame; A's point is B's point moved by the distance.
         q = (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
         q, n = rotate(r, q), rotate(r, n)
         return True, d, (q[0] + t[0], q[1] + t[1], q[2] + t[2]), (-n[0], -n[1], -n[2])
     if kind_a <= CAPSULE and kind_b <= CAPSULE:
-        d, p, n = contact_capsule_capsule(reals[a, P1], reals[b, P1], r, t)
+        d, p, n = contact_capsule_capsule(parts.reals[a, P1], parts.reals[b, P1], r, t)
         return True, d - ra - rb, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
     if kind_b == SPHERE and kind_a != HULL:
-        d, p, n = point_part(ints, reals, a, t)
+        d, p, n = point_part(parts, a, t)
         return True, d - rb, p, n
     if kind_a == SPHERE and kind_b != HULL:
         s = unrotate(r, t)
-        d, p, n = point_part(ints, reals, b, (-s[0], -s[1], -s[2]))
+        d, p, n = point_part(parts, b, (-s[0], -s[1], -s[2]))
         n = rotate(r, n)
         n = (-n[0], -n[1], -n[2])
         return True, d - ra, (ra * n[0], ra * n[1], ra * n[2]), n
     return False, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
-def closed_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3")
+def closed_intersects(parts, a, b, r, t, axis):
     """Whether parts a and b meet, where a closed form exists: (found, status, axis from B to A)."""
-    if ints[a, KIND] == BOX and ints[b, KIND] == BOX:
+    if parts.ints[a, KIND] == BOX and parts.ints[b, KIND] == BOX:
         hit = intersects_box_box(
-            reals[a, P0],
-            reals[a, P1],
-            reals[a, P2],
-            reals[b, P0],
-            reals[b, P1],
-            reals[b, P2],
+            parts.reals[a, P0],
+            parts.reals[a, P1],
+            parts.reals[a, P2],
+            parts.reals[b, P0],
+            parts.reals[b, P1],
+            parts.reals[b, P2],
             r,
             t,
-            touch_distance(reals, a, b, t),
+            touch_distance(parts, a, b, t),
         )
         return True, OVERLAPPING if hit else SEPARATED, axis
-    found, d, _p, n = analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t)
-    return found, OVERLAPPING if d <= analytic_touch(reals, a, b, t) else SEPARATED, (-n[0], -n[1], -n[2])
+    found, d, _p, n = analytic_pair(parts, a, b, r, t)
+    return found, OVERLAPPING if d <= analytic_touch(parts, a, b, t) else SEPARATED, (-n[0], -n[1], -n[2])
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3")
-def pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3")
+def pair_intersects(parts, a, b, r, t, axis):
     """(status, axis): whether parts a and b meet; `axis` from B to A starts the search, the one returned may start
     the next."""
-    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
+    kind_a, kind_b = parts.ints[a, KIND], parts.ints[b, KIND]
     # A hull has a closed form with a half-space only.
     if (kind_a != HULL and kind_b != HULL) or kind_a == HALF_SPACE or kind_b == HALF_SPACE:
-        found, status, separating = closed_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)
+        found, status, separating = closed_intersects(parts, a, b, r, t, axis)
         if found:
             return status, separating
-    radius = reals[a, RADIUS] + reals[b, RADIUS]
-    return gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
+    radius = parts.reals[a, RADIUS] + parts.reals[b, RADIUS]
+    return gjk_intersects(parts, a, b, r, t, axis, radius)
 
 
 @device
-def finite_size(reals, a, b):
+def finite_size(parts, a, b):
     """Sum of the bounding radii and centre offsets, a half-space counting by its offset alone."""
     size = 0.0
-    if reals[a, BOUND] < math.inf:
-        size += reals[a, BOUND]
+    if parts.reals[a, BOUND] < math.inf:
+        size += parts.reals[a, BOUND]
     else:
-        size += abs(reals[a, P3])
-    if reals[b, BOUND] < math.inf:
-        size += reals[b, BOUND]
+        size += abs(parts.reals[a, P3])
+    if parts.reals[b, BOUND] < math.inf:
+        size += parts.reals[b, BOUND]
     else:
-        size += abs(reals[b, P3])
+        size += abs(parts.reals[b, P3])
     return size
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def pair_distance(parts, a, b, r, t, axis, reach):
     """Unsigned: (status, distance, point on A, unit normal from A to B) of parts a and b.
 
     In an overlap: distance 0, a common point, normal 0. Beyond `reach` the distance is a lower bound above it.
     """
     zero = (0.0, 0.0, 0.0)
-    found, d, p, n = analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t)
+    found, d, p, n = analytic_pair(parts, a, b, r, t)
     if found:
-        if d > analytic_touch(reals, a, b, t):
+        if d > analytic_touch(parts, a, b, t):
             return SEPARATED, d, p, n
-        return OVERLAPPING, 0.0, common_point(ints, reals, a, b, r, t, p, n, d), zero
-    ra = reals[a, RADIUS]
-    radius = ra + reals[b, RADIUS]
-    touch = touch_distance(reals, a, b, t)
+        return OVERLAPPING, 0.0, common_point(parts, a, b, r, t, p, n, d), zero
+    ra = parts.reals[a, RADIUS]
+    radius = ra + parts.reals[b, RADIUS]
+    touch = touch_distance(parts, a, b, t)
     # Not before they are known to be apart.
     reach = max(reach, touch)
-    status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
+    status, v, p, lower = gjk_distance(parts, a, b, r, t, axis, reach + radius)
     return unsigned_outcome(status, v, p, lower, ra, radius, touch, reach)
 
 
@@ -169,21 +170,21 @@ def unsigned_outcome(status, v, p, lower, ra, radius, touch, reach):
     return OVERLAPPING, 0.0, (p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2]), zero
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8, i8, f8[::1], i8[::1]")
-def pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach, faces, x, i):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8, i8, f8[::1], i8[::1]")
+def pair_signed(parts, a, b, r, t, axis, reach, faces, x, i):
     """Signed: (status, distance, point on A, unit normal from A to B); negative depth in an overlap.
 
     faces, x, i: EPA's limit and scratch arrays. Beyond `reach` the distance is a lower bound above it.
     """
-    found, d, p, n = analytic_pair(ints, reals, verts, link_starts, links, a, b, r, t)
+    found, d, p, n = analytic_pair(parts, a, b, r, t)
     if found:
-        return OVERLAPPING if d <= analytic_touch(reals, a, b, t) else SEPARATED, d, p, n
-    ra = reals[a, RADIUS]
-    radius = ra + reals[b, RADIUS]
-    touch = touch_distance(reals, a, b, t)
+        return OVERLAPPING if d <= analytic_touch(parts, a, b, t) else SEPARATED, d, p, n
+    ra = parts.reals[a, RADIUS]
+    radius = ra + parts.reals[b, RADIUS]
+    touch = touch_distance(parts, a, b, t)
     # Not before they are known to be apart.
     reach = max(reach, touch)
-    status, v, p, lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach + radius)
+    status, v, p, lower = gjk_distance(parts, a, b, r, t, axis, reach + radius)
     length = norm(v)
     if status == SEPARATED:
         # A plane proves it, so the direction is as good as the distance, however close the cores are.
@@ -197,21 +198,21 @@ def pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach,
         # Surely apart, by an amount that is not known as well as it should be.
         n = (-v[0] / length, -v[1] / length, -v[2] / length)
         return UNCONVERGED, length - radius, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
-    return pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
+    return pair_depth(parts, a, b, r, t, axis, faces, x, i)
 
 
 @device
-def analytic_touch(reals, a, b, t):
+def analytic_touch(parts, a, b, t):
     """Signed distance up to which a closed form counts as touching."""
-    return TOUCH * (finite_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    return TOUCH * (finite_size(parts, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
 
 
 @kernel
-def common_point(ints, reals, a, b, r, t, p, n, d):
+def common_point(parts, a, b, r, t, p, n, d):
     """A point of both shapes, from the witness point p on A, normal n and signed distance d <= 0 of a closed form."""
-    kind_a, kind_b = ints[a, KIND], ints[b, KIND]
+    kind_a, kind_b = parts.ints[a, KIND], parts.ints[b, KIND]
     if d == -math.inf:
-        return half_spaces_point(reals, a, b, r, t)
+        return half_spaces_point(parts, a, b, r, t)
     # From A's surface back along the normal, as far as B's surface or the core of a rounded shape, whichever is first:
     # the middle of the overlap would leave a shape that is thinner than the depth.
     if kind_a == HALF_SPACE:
@@ -219,18 +220,18 @@ def common_point(ints, reals, a, b, r, t, p, n, d):
     elif kind_b == HALF_SPACE:
         s = 0.0
     elif kind_b <= CAPSULE:
-        s = min(d + reals[b, RADIUS], 0.0)
+        s = min(d + parts.reals[b, RADIUS], 0.0)
     else:
-        s = max(d, -reals[a, RADIUS])
+        s = max(d, -parts.reals[a, RADIUS])
     return p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2]
 
 
 @device
-def half_spaces_point(reals, a, b, r, t):
+def half_spaces_point(parts, a, b, r, t):
     """A point of two half-spaces that do not face each other exactly."""
-    n = (reals[a, P0], reals[a, P1], reals[a, P2])
-    m = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
-    height_a, height_b = reals[a, P3], reals[b, P3] + dot(m, t)
+    n = (parts.reals[a, P0], parts.reals[a, P1], parts.reals[a, P2])
+    m = rotate(r, (parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2]))
+    height_a, height_b = parts.reals[a, P3], parts.reals[b, P3] + dot(m, t)
     e = (n[0] + m[0], n[1] + m[1], n[2] + m[2])
     if dot(n, m) > 0.0:
         # Below both planes, along the sum of the normals; |n + m|^2 is twice 1 + n.m.
@@ -250,28 +251,37 @@ def half_spaces_point(reals, a, b, r, t):
     return x
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
-def pair_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
+def pair_depth(parts, a, b, r, t, axis, faces, x, i):
     """Penetration of two overlapping cores: (status, negative depth, point on A, unit normal from A to B)."""
-    ra, rb = reals[a, RADIUS], reals[b, RADIUS]
-    if ints[a, KIND] == BOX and ints[b, KIND] == BOX:
-        depth, n = depth_box_box(reals[a, P0], reals[a, P1], reals[a, P2], reals[b, P0], reals[b, P1], reals[b, P2], r, t)
+    ra, rb = parts.reals[a, RADIUS], parts.reals[b, RADIUS]
+    if parts.ints[a, KIND] == BOX and parts.ints[b, KIND] == BOX:
+        depth, n = depth_box_box(
+            parts.reals[a, P0],
+            parts.reals[a, P1],
+            parts.reals[a, P2],
+            parts.reals[b, P0],
+            parts.reals[b, P1],
+            parts.reals[b, P2],
+            r,
+            t,
+        )
         status, placed, p = OVERLAPPING, False, (0.0, 0.0, 0.0)
     else:
-        status, depth, n, placed, p = epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i)
+        status, depth, n, placed, p = epa_depth(parts, a, b, r, t, axis, faces, x, i)
     if not placed:
-        p = shifted_witness(ints, reals, verts, link_starts, links, a, b, r, t, depth, n)
+        p = shifted_witness(parts, a, b, r, t, depth, n)
     return status, -depth - ra - rb, (p[0] + ra * n[0], p[1] + ra * n[1], p[2] + ra * n[2]), n
 
 
 @device
-def shifted_witness(ints, reals, verts, link_starts, links, a, b, r, t, depth, n):
+def shifted_witness(parts, a, b, r, t, depth, n):
     """Witness point on A of a known depth and normal.
 
     Move B out by the depth and a little more: then A and B are apart by just that little, along n, and the closest
     point on A that GJK finds is the witness. Little, as GJK's direction is off by up to a millionth of a radian.
     """
-    shift = depth + 1e-4 * (reals[a, BOUND] + reals[b, BOUND])
+    shift = depth + WITNESS_GAP * (parts.reals[a, BOUND] + parts.reals[b, BOUND])
     moved = (t[0] + shift * n[0], t[1] + shift * n[1], t[2] + shift * n[2])
-    _status, _v, p, _lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, moved, (-n[0], -n[1], -n[2]), 1e308)
+    _status, _v, p, _lower = gjk_distance(parts, a, b, r, moved, (-n[0], -n[1], -n[2]), 1e308)
     return p

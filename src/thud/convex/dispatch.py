@@ -14,6 +14,7 @@ from thud._core.threads import run_rows
 from thud.constants import MANIFOLD_POINTS
 from thud.convex.rows import row_groups
 from thud.errors import UnsupportedQueryError
+from thud.pairing.rows import PairBatch, distance_fields
 from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed
 from thud.shapes.shape import BOX, HULL, KIND_NAMES
@@ -33,7 +34,7 @@ def check_method(method: str, packed: Packed, pairs: Ints, query: str) -> None:
     if method == "gjk":
         return
     for shape in np.unique(pairs):
-        kind = packed.part_ints[packed.shape_ints[shape, PART_START], KIND]
+        kind = packed.parts.ints[packed.shape_ints[shape, PART_START], KIND]
         if packed.shape_ints[shape, NODE_COUNT] or kind not in (BOX, HULL):
             name = "Compound" if packed.shape_ints[shape, NODE_COUNT] else KIND_NAMES[kind]
             raise UnsupportedQueryError(f"{query}: method {method!r} is for ConvexHull and Box, not {name}; use method='gjk'")
@@ -57,7 +58,7 @@ def intersects(
     if method == "gjk":
         from thud.convex.rows import intersects as kernels
 
-        arguments = (packed, pairs, rows_a, rows_b, int(by_shape), axes, status)
+        arguments = (PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), axes, status)
         for way, rows in row_groups.row_groups(packed, pairs, row_groups.BOOLEAN_WAYS):
             run_rows(kernels.BY_WAY[way], len(rows) or count, threads, rows, *arguments)
         halted = row_groups.stalled_rows(status)
@@ -66,7 +67,7 @@ def intersects(
     elif method == "chung_wang":
         from thud.convex.chung_wang import chung_wang_rows
 
-        run_rows(chung_wang_rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), status)
+        run_rows(chung_wang_rows, count, threads, PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), status)
     else:
         status = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, threads).status
     return status != _SEPARATED
@@ -93,8 +94,8 @@ def distance(
     out = empty_distances(count)
     from thud.convex.rows import distance as kernels
 
-    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
-    arguments = (packed, pairs, rows_a, rows_b, int(by_shape), axes, max_distance, *fields)
+    batch = PairBatch(packed, pairs, rows_a, rows_b, int(by_shape))
+    arguments = (batch, axes, max_distance, distance_fields(out))
     ways, by_way = (
         (row_groups.SIGNED_WAYS, kernels.SIGNED_BY_WAY) if signed else (row_groups.DISTANCE_WAYS, kernels.UNSIGNED_BY_WAY)
     )
@@ -130,7 +131,7 @@ def contacts(
         table = pairs if len(pairs) == 1 else pairs[block]
         part_a = rows_a if by_shape or len(rows_a) == 1 else rows_a[block]
         part_b = rows_b if by_shape or len(rows_b) == 1 else rows_b[block]
-        arguments = (packed, table, part_a, part_b, int(by_shape), margin, int(max_points))
+        arguments = (PairBatch(packed, table, part_a, part_b, int(by_shape)), margin, int(max_points))
         if compound:
             # Any number of patches a row: count first, then fill.
             offsets, empty = np.zeros(size, dtype=np.int64), (np.empty((0, 7)), np.empty((0, 3), dtype=np.int64))
@@ -174,8 +175,8 @@ def _v_clip(
 
     out = empty_distances(count)
     features = np.full((count, 2), -1, dtype=np.int64)
-    fields = (out.status, out.distance, out.point_a, out.point_b, out.normal, features)
-    run_rows(v_clip_rows, count, threads, packed, pairs, rows_a, rows_b, int(by_shape), *fields)
+    batch = PairBatch(packed, pairs, rows_a, rows_b, int(by_shape))
+    run_rows(v_clip_rows, count, threads, batch, distance_fields(out), features)
     return out
 
 

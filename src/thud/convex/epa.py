@@ -23,7 +23,7 @@ from thud._core.status import OVERLAPPING, UNCONVERGED
 from thud.convex.gjk import difference_support, part_size
 from thud.convex.simplex import closest_on_triangle
 from thud.convex.support import load_part
-from thud.convex.tolerances import EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
+from thud.convex.tolerances import EPA_AREA, EPA_COPLANAR, EPA_GAP, EPA_GAP_CURVED, EPA_THIN
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2, sub
 from thud.shapes.shape import HULL
 
@@ -140,10 +140,10 @@ def _make_face(x, i, faces, face, v0, v1, v2, n0, n1, n2, area2, thin2):
 
 
 @kernel
-def _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x):
+def _first_tetrahedron(parts, part_a, part_b, r, t, axis, x):
     """Four far-apart support points as vertices 0 to 3; returns whether the tetrahedron has a volume."""
-    w0, a0 = difference_support(verts, link_starts, links, part_a, part_b, r, t, axis)
-    w1, a1 = difference_support(verts, link_starts, links, part_a, part_b, r, t, (-axis[0], -axis[1], -axis[2]))
+    w0, a0 = difference_support(parts, part_a, part_b, r, t, axis)
+    w1, a1 = difference_support(parts, part_a, part_b, r, t, (-axis[0], -axis[1], -axis[2]))
     line = sub(w1, w0)
     length2 = norm2(line)
     if not length2 > 0.0:
@@ -156,7 +156,7 @@ def _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x)
         d = e if k < 2 else f
         if k % 2 == 1:
             d = (-d[0], -d[1], -d[2])
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, d)
+        w, pa = difference_support(parts, part_a, part_b, r, t, d)
         height = norm2(cross(line, sub(w, w0)))
         if height > far:
             w2, a2, far = w, pa, height
@@ -167,7 +167,7 @@ def _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x)
     w3, a3, high = w0, a0, 0.0
     for k in range(2):
         d = n if k == 0 else (-n[0], -n[1], -n[2])
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, d)
+        w, pa = difference_support(parts, part_a, part_b, r, t, d)
         height = dot(n, sub(w, w0))
         if abs(height) > abs(high):
             w3, a3, high = w, pa, height
@@ -220,8 +220,8 @@ def below(x, k, n, offset):
     return offset - dot(n, _w(x, k))
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
-def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x, i):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, i8, f8[::1], i8[::1]")
+def epa_depth(parts, a, b, r, t, axis, faces, x, i):
     """Penetration depth of cores a and b: (status, depth, unit normal from A to B, whether the point is known, point of A).
 
     `axis` is any first direction; x, i are scratch arrays of epa_reals(faces) floats and epa_ints(faces) ints. The depth
@@ -229,20 +229,20 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
     polytope that roundoff made inconsistent). The point is known when the search has ended on the face that shows the
     depth: it is then the point of A that goes with the origin's foot on that face.
     """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    size = part_size(reals, a, b)
+    part_a, part_b = load_part(parts, a), load_part(parts, b)
+    size = part_size(parts, a, b)
     polytopes = part_a[0] <= HULL and part_b[0] <= HULL
     gap = (EPA_GAP if polytopes else EPA_GAP_CURVED) * size
     coplanar = EPA_COPLANAR * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
     # Polytopes: a face in whose plane w lies is seen by it, so that no slivers stay. Curved shapes: it is not, as the rim
     # of a flat cap gets thousands of points and each would build the whole cap anew.
     hidden = -coplanar if polytopes else coplanar
-    area2 = (1e-15 * size * size) ** 2
+    area2 = (EPA_AREA * size * size) ** 2
     # A sliver in a flat side, such as a cap's between three points of its rim, has a normal off by roundoff over its height.
     thin2 = 0.0 if polytopes else (EPA_THIN * size) ** 2
     upper, lower = 1e308, -1e308
     normal, point = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if not _first_tetrahedron(verts, link_starts, links, part_a, part_b, r, t, axis, x):
+    if not _first_tetrahedron(parts, part_a, part_b, r, t, axis, x):
         return UNCONVERGED, upper, normal, False, point
     v_max = epa_vertices(faces)
     planes, keys = 6 * v_max, 6 * v_max + 4 * faces
@@ -262,7 +262,7 @@ def epa_depth(ints, reals, verts, link_starts, links, a, b, r, t, axis, faces, x
             break
         lower = key
         n = (x[plane], x[plane + 1], x[plane + 2])
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, (-n[0], -n[1], -n[2]))
+        w, pa = difference_support(parts, part_a, part_b, r, t, (-n[0], -n[1], -n[2]))
         height = dot(n, w)
         if height < upper:
             upper, normal = height, n

@@ -43,21 +43,21 @@ STALLED = 3
 
 
 @device
-def part_size(reals, a, b):
+def part_size(parts, a, b):
     """Length that scales the tolerances of a pair: the sum of the bounding radii."""
-    return reals[a, BOUND] + reals[b, BOUND]
+    return parts.reals[a, BOUND] + parts.reals[b, BOUND]
 
 
 @device
-def touch_distance(reals, a, b, t):
+def touch_distance(parts, a, b, t):
     """Gap below which two cores count as touching."""
-    return TOUCH * (part_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
+    return TOUCH * (part_size(parts, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2]))
 
 
 @device
-def stopping(reals, a, b, t, polytopes):
+def stopping(parts, a, b, t, polytopes):
     """When the bounds of the distance are close enough, relative to it and in metres, and after how many steps to give up."""
-    size = part_size(reals, a, b)
+    size = part_size(parts, a, b)
     floor = GJK_ROUNDOFF * (size + abs(t[0]) + abs(t[1]) + abs(t[2]))
     if polytopes:
         return GJK_GAP, floor, GJK_ITERATIONS
@@ -65,24 +65,24 @@ def stopping(reals, a, b, t, polytopes):
 
 
 @device
-def center_axis(reals, a, b, r, t):
+def center_axis(parts, a, b, r, t):
     """From B's centre to A's, in A's frame: GJK's first search direction. Never zero."""
-    cb = rotate(r, (reals[b, CENTER], reals[b, CENTER + 1], reals[b, CENTER + 2]))
-    x = reals[a, CENTER] - cb[0] - t[0]
-    y = reals[a, CENTER + 1] - cb[1] - t[1]
-    z = reals[a, CENTER + 2] - cb[2] - t[2]
+    cb = rotate(r, (parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]))
+    x = parts.reals[a, CENTER] - cb[0] - t[0]
+    y = parts.reals[a, CENTER + 1] - cb[1] - t[1]
+    z = parts.reals[a, CENTER + 2] - cb[2] - t[2]
     # Centres that coincide to within roundoff give no direction, only noise whose square may underflow.
-    size = UNIT_ROUNDOFF * part_size(reals, a, b)
+    size = UNIT_ROUNDOFF * part_size(parts, a, b)
     if not x * x + y * y + z * z > size * size:
         return 1.0, 0.0, 0.0
     return x, y, z
 
 
 @device
-def difference_support(verts, link_starts, links, part_a, part_b, r, t, v):
+def difference_support(parts, part_a, part_b, r, t, v):
     """Support point w of A - B along -v, and the point of A it comes from. A's frame."""
-    pa = support(verts, link_starts, links, part_a, (-v[0], -v[1], -v[2]))
-    pb = rotate(r, support(verts, link_starts, links, part_b, unrotate(r, v)))
+    pa = support(parts, part_a, (-v[0], -v[1], -v[2]))
+    pb = rotate(r, support(parts, part_b, unrotate(r, v)))
     return (pa[0] - (pb[0] + t[0]), pa[1] - (pb[1] + t[1]), pa[2] - (pb[2] + t[2])), pa
 
 
@@ -131,8 +131,8 @@ def upright(v, p, q):
     return v[0] - s * e[0], v[1] - s * e[1], v[2] - s * e[2]
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def gjk_attempt(parts, a, b, r, t, axis, reach):
     """GJK with care from the direction `axis`; see `gjk_distance` for what it returns.
 
     Three things stop the quick search for no good reason. In a flat simplex the signed areas and volumes it goes by are
@@ -140,10 +140,10 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     step may turn v without shortening it, and only the next one gains: here a few such steps in a row are allowed. And a
     short v that is the difference of long ones has a poor direction: here it is set upright on its edge.
     """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
+    part_a, part_b = load_part(parts, a), load_part(parts, b)
     polytopes = part_a[0] <= HULL and part_b[0] <= HULL
-    gap, floor, limit = stopping(reals, a, b, t, polytopes)
-    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
+    gap, floor, limit = stopping(parts, a, b, t, polytopes)
+    size, touch = part_size(parts, a, b), touch_distance(parts, a, b, t)
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
@@ -151,7 +151,7 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     v, best, shortest = axis, axis, math.inf
     n, stalls, lower, shown = 0, 0, -math.inf, -math.inf
     for _ in range(limit):
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        w, pa = difference_support(parts, part_a, part_b, r, t, v)
         length = math.sqrt(norm2(v))
         shown = dot(v, w) / length
         if shown > lower:
@@ -193,55 +193,55 @@ def gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
     return SEPARATED if length - shown <= slack else UNCONVERGED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def gjk_careful(parts, a, b, r, t, axis, reach):
     """`gjk_distance` for searches that have come to a halt, slower: `axis` is where they did.
 
     Tries again, with care, from there and from the two sides of it: a simplex may be too flat to tell on which side of a
     face the origin is, and another way leads to another simplex.
     """
-    status, v, p, lower = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    status, v, p, lower = gjk_attempt(parts, a, b, r, t, axis, reach)
     side = any_orthogonal(axis)
     for _ in range(2):
         if status != UNCONVERGED:
             break
-        again = gjk_attempt(ints, reals, verts, link_starts, links, a, b, r, t, side, reach)
+        again = gjk_attempt(parts, a, b, r, t, side, reach)
         if again[0] != UNCONVERGED:
             status, v, p, lower = again
         side = cross(axis, side)
-    slack = GJK_SLACK if ints[a, KIND] <= HULL and ints[b, KIND] <= HULL else GJK_SLACK_CURVED
-    short = norm2(v) <= (10.0 * slack * part_size(reals, a, b)) ** 2
-    if status == UNCONVERGED and short and lower <= touch_distance(reals, a, b, t):
+    slack = GJK_SLACK if parts.ints[a, KIND] <= HULL and parts.ints[b, KIND] <= HULL else GJK_SLACK_CURVED
+    short = norm2(v) <= (10.0 * slack * part_size(parts, a, b)) ** 2
+    if status == UNCONVERGED and short and lower <= touch_distance(parts, a, b, t):
         # Not shown to be apart, and by less than the promised tolerance if at all: they touch.
         status = OVERLAPPING
     return status, v, p, lower
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def careful_status(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def careful_status(parts, a, b, r, t, axis, radius):
     """Whether two cores come within `radius` of each other, for boolean searches that have come to a halt at `axis`."""
-    reach = radius + touch_distance(reals, a, b, t)
-    status, _v, _p, lower = gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
+    reach = radius + touch_distance(parts, a, b, t)
+    status, _v, _p, lower = gjk_careful(parts, a, b, r, t, axis, reach)
     return OVERLAPPING if status == SEPARATED and lower <= reach else status
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def gjk_search(parts, a, b, r, t, axis, radius):
     """Whether two cores come within `radius` of each other (touching counts). Stops at the first separating axis.
 
     `axis` is the first search direction, from B to A. Returns (status, v): with SEPARATED v is the separating axis, with
     STALLED the direction the search has come to.
     """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
-    reach = radius + touch_distance(reals, a, b, t)
+    part_a, part_b = load_part(parts, a), load_part(parts, b)
+    gap, floor, limit = stopping(parts, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    reach = radius + touch_distance(parts, a, b, t)
     reach2, floor2 = reach * reach, floor * floor
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     v = axis
     n, last2 = 0, 1e308
     for _ in range(limit):
-        w, _pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        w, _pa = difference_support(parts, part_a, part_b, r, t, v)
         vw = dot(v, w)
         v2 = norm2(v)
         # The plane through w orthogonal to v separates: the distance is at least v.w / |v|.
@@ -270,26 +270,26 @@ def gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
     return STALLED, v
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def gjk_intersects(parts, a, b, r, t, axis, radius):
     """`gjk_search`, and with care where that has come to a halt."""
-    status, v = gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)
+    status, v = gjk_search(parts, a, b, r, t, axis, radius)
     if status == STALLED:
-        status = careful_status(ints, reals, verts, link_starts, links, a, b, r, t, v, radius)
+        status = careful_status(parts, a, b, r, t, v, radius)
     return status, v
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8")
-def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8")
+def gjk_distance(parts, a, b, r, t, axis, reach):
     """Distance of two cores, up to `reach` (beyond it the search stops at the first proof).
 
     Returns (status, v, point of A, lower bound). |v| is the distance. With SEPARATED v . x proves it, to the tolerances of
     `stopping`; the cores may still touch within them: compare the lower bound with the touch distance. OVERLAPPING: the
     cores meet, or |v| is below the touch distance and its direction may be noise.
     """
-    part_a, part_b = load_part(ints, reals, a), load_part(ints, reals, b)
-    gap, floor, limit = stopping(reals, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
-    size, touch = part_size(reals, a, b), touch_distance(reals, a, b, t)
+    part_a, part_b = load_part(parts, a), load_part(parts, b)
+    gap, floor, limit = stopping(parts, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    size, touch = part_size(parts, a, b), touch_distance(parts, a, b, t)
     touch2 = touch * touch
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
@@ -298,7 +298,7 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
     v, v2, last2 = axis, norm2(axis), 1e308
     n, lower = 0, -1e308
     for _ in range(limit):
-        w, pa = difference_support(verts, link_starts, links, part_a, part_b, r, t, v)
+        w, pa = difference_support(parts, part_a, part_b, r, t, v)
         vw = dot(v, w)
         length = math.sqrt(v2)
         lower = max(lower, vw / length)
@@ -326,4 +326,4 @@ def gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach
         n, w0, w1, w2, a0, a1, a2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3)
         x3 = 0.0
     # No progress left in this precision.
-    return gjk_careful(ints, reals, verts, link_starts, links, a, b, r, t, v, reach)
+    return gjk_careful(parts, a, b, r, t, v, reach)

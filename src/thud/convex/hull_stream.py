@@ -124,7 +124,7 @@ def search_pose(s, o):
 
 
 @device
-def begin_search(ints, reals, a, b, r, t, axis, row, row_a, slot, s, k):
+def begin_search(parts, a, b, r, t, axis, row, row_a, slot, s, k):
     """Put the search of hulls a and b into a free slot."""
     o, q = slot * U(SLOT_REALS), slot * U(SLOT_INTS)
     put3(s, o, _ROTATION, (r[0], r[1], r[2]))
@@ -132,8 +132,8 @@ def begin_search(ints, reals, a, b, r, t, axis, row, row_a, slot, s, k):
     put3(s, o, _ROTATION + 6, (r[6], r[7], r[8]))
     put3(s, o, _TRANSLATION, t)
     put3(s, o, _V, axis)
-    touch = touch_distance(reals, a, b, t)
-    _gap, floor, _limit = stopping(reals, a, b, t, True)
+    touch = touch_distance(parts, a, b, t)
+    _gap, floor, _limit = stopping(parts, a, b, t, True)
     put(s, o, _LAST2, 1e308)
     put(s, o, _LOWER, -1e308)
     put(s, o, _TOUCH2, touch * touch)
@@ -142,33 +142,33 @@ def begin_search(ints, reals, a, b, r, t, axis, row, row_a, slot, s, k):
     put(k, q, _A, a)
     put(k, q, _B, b)
     put(k, q, _ROW_A, row_a)
-    _put_hull(ints, a, k, q, _HULL_A)
-    _put_hull(ints, b, k, q, _HULL_B)
+    _put_hull(parts, a, k, q, _HULL_A)
+    _put_hull(parts, b, k, q, _HULL_B)
     put(k, q, _COUNT, 0)
     put(k, q, _STEPS, 0)
 
 
 @device
-def _put_hull(ints, part, k, q, field):
-    start = ints[part, VERTEX_START]
+def _put_hull(parts, part, k, q, field):
+    start = parts.ints[part, VERTEX_START]
     put(k, q, field, start)
-    put(k, q, field + 1, start + ints[part, SCAN_COUNT])
-    put(k, q, field + 2, ints[part, LINK_START] if ints[part, VERTEX_COUNT] > ints[part, SCAN_COUNT] else -1)
+    put(k, q, field + 1, start + parts.ints[part, SCAN_COUNT])
+    put(k, q, field + 2, parts.ints[part, LINK_START] if parts.ints[part, VERTEX_COUNT] > parts.ints[part, SCAN_COUNT] else -1)
 
 
 @device
-def wave_supports(verts, link_starts, links, live, count, s, k):
+def wave_supports(parts, live, count, s, k):
     """The next support point of each search in flight, along -v. A's frame."""
     for j in range(count):
         o, q = live[j] * U(SLOT_REALS), live[j] * U(SLOT_INTS)
         v = get3(s, o, _V)
         r, t = search_pose(s, o)
         start, stop, link_row = get3(k, q, _HULL_A)
-        ia = U(hull_support(verts, link_starts, links, start, stop, link_row, (-v[0], -v[1], -v[2])))
+        ia = U(hull_support(parts, start, stop, link_row, (-v[0], -v[1], -v[2])))
         start, stop, link_row = get3(k, q, _HULL_B)
-        ib = U(hull_support(verts, link_starts, links, start, stop, link_row, unrotate(r, v)))
-        pa = (verts[0, ia], verts[1, ia], verts[2, ia])
-        pb = rotate(r, (verts[0, ib], verts[1, ib], verts[2, ib]))
+        ib = U(hull_support(parts, start, stop, link_row, unrotate(r, v)))
+        pa = (parts.vertices[0, ia], parts.vertices[1, ia], parts.vertices[2, ia])
+        pb = rotate(r, (parts.vertices[0, ib], parts.vertices[1, ib], parts.vertices[2, ib]))
         put3(s, o, _NEW, (pa[0] - (pb[0] + t[0]), pa[1] - (pb[1] + t[1]), pa[2] - (pb[2] + t[2])))
         put3(s, o, _NEW + 3, pa)
 

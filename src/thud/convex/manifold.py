@@ -15,7 +15,7 @@ import math
 
 from thud._core.decorators import device, kernel
 from thud.convex.support import hull_support, load_part, support
-from thud.convex.tolerances import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK
+from thud.convex.tolerances import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK, MANIFOLD_TIE
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, sub
 from thud.shapes.packed import (
@@ -59,19 +59,19 @@ def _cap(points, radius, z, up, ux, uy):
 @device
 def _facing(packed, part, d):
     """Of the faces around the polytope's highest corner along d, the one that looks most along d (row of planes)."""
-    first, start = packed.part_ints[part, FACE_START], packed.part_ints[part, VERTEX_START]
-    link_row = packed.part_ints[part, LINK_START]
-    climbed = packed.part_ints[part, VERTEX_COUNT] > packed.part_ints[part, SCAN_COUNT]
+    first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
+    link_row = packed.parts.ints[part, LINK_START]
+    climbed = packed.parts.ints[part, VERTEX_COUNT] > packed.parts.ints[part, SCAN_COUNT]
     top = hull_support(
-        packed.vertices, packed.link_starts, packed.links, start, start + packed.part_ints[part, SCAN_COUNT],
+        packed.parts, start, start + packed.parts.ints[part, SCAN_COUNT],
         link_row if climbed else -1, d,
     ) - start  # fmt: skip
-    if top >= packed.part_ints[part, VERTEX_COUNT]:
+    if top >= packed.parts.ints[part, VERTEX_COUNT]:
         top = 0  # padding repeats vertex 0
     best, face = -2.0, first
     row = link_row + top
-    for k in range(packed.link_starts[row], packed.link_starts[row + 1]):
-        edge = packed.part_ints[part, EDGE_START] + packed.links[k, 1]
+    for k in range(packed.parts.link_starts[row], packed.parts.link_starts[row + 1]):
+        edge = packed.parts.ints[part, EDGE_START] + packed.parts.links[k, 1]
         for side in range(2, 4):
             f = first + packed.edges[edge, side]
             facing = packed.planes[f, 0] * d[0] + packed.planes[f, 1] * d[1] + packed.planes[f, 2] * d[2]
@@ -86,18 +86,18 @@ def _face_toward(packed, part, d, points):
 
     Writes its corners into `points`; returns (corner count, unit normal, id of the face or -1).
     """
-    kind = packed.part_ints[part, KIND]
-    radius = packed.part_reals[part, RADIUS]
-    p0, p1 = packed.part_reals[part, P0], packed.part_reals[part, P1]
+    kind = packed.parts.ints[part, KIND]
+    radius = packed.parts.reals[part, RADIUS]
+    p0, p1 = packed.parts.reals[part, P0], packed.parts.reals[part, P1]
     across = math.sqrt(d[0] * d[0] + d[1] * d[1])
     ux, uy = (d[0] / across, d[1] / across) if across > 0.0 else (1.0, 0.0)
     if kind in (BOX, HULL):
-        first, start = packed.part_ints[part, FACE_START], packed.part_ints[part, VERTEX_START]
+        first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
         face = _facing(packed, part, d)
         low, high = packed.loop_starts[face], packed.loop_starts[face + 1]
         for k in range(low, high):
             v = start + packed.loops[k, 0]
-            _set(points, k - low, (packed.vertices[0, v], packed.vertices[1, v], packed.vertices[2, v]))
+            _set(points, k - low, (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v]))
         return high - low, (packed.planes[face, 0], packed.planes[face, 1], packed.planes[face, 2]), face - first
     if kind == CYLINDER:
         if abs(d[2]) >= across:
@@ -120,7 +120,7 @@ def _face_toward(packed, part, d, points):
         _set(points, 1, (radius * ux, radius * uy, p1))
         return 2, (ux, uy, 0.0), 0
     # A point: sphere, ellipsoid.
-    p = support(packed.vertices, packed.link_starts, packed.links, load_part(packed.part_ints, packed.part_reals, part), d)
+    p = support(packed.parts, load_part(packed.parts, part), d)
     _set(points, 0, (p[0] + radius * d[0], p[1] + radius * d[1], p[2] + radius * d[2]))
     return 1, d, -1
 
@@ -164,7 +164,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
     Writes up to `limit` rows (point, depth, feature as a float) into `out`; returns how many. face_a, face_b, spare:
     scratch polygons.
     """
-    kind_a, kind_b = packed.part_ints[a, KIND], packed.part_ints[b, KIND]
+    kind_a, kind_b = packed.parts.ints[a, KIND], packed.parts.ints[b, KIND]
     witness = (p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2])
     count_a, count_b, feature_a, feature_b = 0, 0, -1, -1
     normal_a, normal_b = n, (-n[0], -n[1], -n[2])
@@ -182,7 +182,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
     face_like_a = kind_a == HALF_SPACE or (count_a >= 3 and square_a >= _SQUARE)
     face_like_b = kind_b == HALF_SPACE or (count_b >= 3 and square_b >= _SQUARE)
     count = 0
-    if face_like_a and count_b > 1 and (square_a >= square_b - 1e-9 or not face_like_b):
+    if face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b):
         count = _clip_by_face(face_b, count_b, spare, face_a, count_a, n)
         # Height of A's face along n above each corner of B's.
         origin = _get(face_a, 0) if count_a > 0 else p
@@ -213,7 +213,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
     deepest = -math.inf
     for k in range(kept):
         deepest = max(deepest, out[k, 3])
-    if deepest < -d - MANIFOLD_SLACK * (packed.part_reals[a, BOUND] if kind_a != HALF_SPACE else packed.part_reals[b, BOUND]):
+    if deepest < -d - MANIFOLD_SLACK * (packed.parts.reals[a, BOUND] if kind_a != HALF_SPACE else packed.parts.reals[b, BOUND]):
         out[kept, 0], out[kept, 1], out[kept, 2] = witness
         out[kept, 3] = -d
         kept += 1
@@ -226,7 +226,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, sp
 @device
 def _round_radius(packed, part):
     """Radius of a capsule, cylinder or cone."""
-    return packed.part_reals[part, RADIUS] if packed.part_ints[part, KIND] == CAPSULE else packed.part_reals[part, P0]
+    return packed.parts.reals[part, RADIUS] if packed.parts.ints[part, KIND] == CAPSULE else packed.parts.reals[part, P0]
 
 
 @device

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud.convex.tolerances import ELLIPSOID_NUDGE, ELLIPSOID_STEP
 from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE
 
@@ -125,17 +126,17 @@ def point_ellipsoid(p, e0, e1, e2):
 
     The closest surface point is x_i = e_i^2 p_i / (s + e_i^2) with x on the surface (Eberly). With the smallest
     radius m and u = (s + m^2) / m^2 > 0 the condition is monotone and convex in u, so Newton from the left of the
-    root climbs to it and never overshoots. A coordinate that is exactly 0 along the smallest radius is nudged by 1e-30
-    radii, which picks one of the two mirrored solutions.
+    root climbs to it and never overshoots. A coordinate that is exactly 0 along the smallest radius is nudged by
+    ELLIPSOID_NUDGE radii, which picks one of the two mirrored solutions.
     """
     y0, y1, y2 = abs(p[0]), abs(p[1]), abs(p[2])
     m = min(e0, e1, e2)
     if e0 == m:
-        y0 = max(y0, 1e-30 * m)
+        y0 = max(y0, ELLIPSOID_NUDGE * m)
     elif e1 == m:
-        y1 = max(y1, 1e-30 * m)
+        y1 = max(y1, ELLIPSOID_NUDGE * m)
     else:
-        y2 = max(y2, 1e-30 * m)
+        y2 = max(y2, ELLIPSOID_NUDGE * m)
     r0, r1, r2 = (e0 / m) * (e0 / m), (e1 / m) * (e1 / m), (e2 / m) * (e2 / m)
     c0, c1, c2 = (e0 / m) * (y0 / m), (e1 / m) * (y1 / m), (e2 / m) * (y2 / m)
     # Exactly 0 for the smallest radius: e / m may be off 1 by a roundoff, which near the centre is more than u.
@@ -148,7 +149,7 @@ def point_ellipsoid(p, e0, e1, e2):
         value = t0 * t0 + t1 * t1 + t2 * t2 - 1.0
         slope = 2.0 * (t0 * t0 / (u + g0) + t1 * t1 / (u + g1) + t2 * t2 / (u + g2))
         step = value / slope
-        if not step > 4e-16 * u:
+        if not step > ELLIPSOID_STEP * u:
             break
         u += step
     x0, x1, x2 = r0 * y0 / (u + g0), r1 * y1 / (u + g1), r2 * y2 / (u + g2)
@@ -161,10 +162,10 @@ def point_ellipsoid(p, e0, e1, e2):
 
 
 @kernel(inner="i8[:,::1], f8[:,::1], i8, vec3")
-def point_part(ints, reals, part, p):
+def point_part(parts, part, p):
     """Signed distance, closest surface point and outward normal for any kind but HULL. Part's frame."""
-    kind, radius = ints[part, KIND], reals[part, RADIUS]
-    p0, p1, p2 = reals[part, P0], reals[part, P1], reals[part, P2]
+    kind, radius = parts.ints[part, KIND], parts.reals[part, RADIUS]
+    p0, p1, p2 = parts.reals[part, P0], parts.reals[part, P1], parts.reals[part, P2]
     if kind == BOX:
         return point_box(p, p0, p1, p2)
     if kind == CAPSULE:
@@ -176,6 +177,6 @@ def point_part(ints, reals, part, p):
     if kind == ELLIPSOID:
         return point_ellipsoid(p, p0, p1, p2)
     if kind == HALF_SPACE:
-        d = p[0] * p0 + p[1] * p1 + p[2] * p2 - reals[part, P3]
+        d = p[0] * p0 + p[1] * p1 + p[2] * p2 - parts.reals[part, P3]
         return d, (p[0] - d * p0, p[1] - d * p1, p[2] - d * p2), (p0, p1, p2)
     return point_ball(p, radius)

@@ -63,7 +63,7 @@ class PreparedPair:
         packed = as_packed((a, b), "a, b")
         self._packed = packed
         plain = not packed.shape_ints[:, NODE_COUNT].any()
-        self._arrays = flat_arrays(packed) if plain else None
+        self._arrays = flat_arrays(packed.parts) if plain else None
 
     def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
         """Whether the two meet, at one pose each."""

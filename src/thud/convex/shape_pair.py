@@ -29,7 +29,7 @@ def ball_box_gap(packed, node, c, radius):
 @device
 def part_ball(packed, shape, part):
     """Centre of a ball about a part, in its shape's frame (a plain shape's part is the shape)."""
-    c = (packed.part_reals[part, CENTER], packed.part_reals[part, CENTER + 1], packed.part_reals[part, CENTER + 2])
+    c = (packed.parts.reals[part, CENTER], packed.parts.reals[part, CENTER + 1], packed.parts.reals[part, CENTER + 2])
     if packed.shape_ints[shape, NODE_COUNT] == 0:
         return c
     return transform(load_rotation(packed.part_poses, part), load_translation(packed.part_poses, part), c)
@@ -40,7 +40,7 @@ def shape_ball(packed, shape):
     """Centre and radius of a ball about the whole shape, in its frame."""
     if packed.shape_ints[shape, NODE_COUNT] == 0:
         part = packed.shape_ints[shape, PART_START]
-        return part_ball(packed, shape, part), packed.part_reals[part, BOUND]
+        return part_ball(packed, shape, part), packed.parts.reals[part, BOUND]
     node = packed.shape_ints[shape, NODE_START]
     radius2, x, y, z = 0.0, 0.0, 0.0, 0.0
     for k in range(3):
@@ -97,8 +97,7 @@ def next_part(packed, shape, node, c, radius, reach):
 @kernel(inner="packed, i8, i8, mat3, vec3")
 def compound_intersects(packed, shape_a, shape_b, r, t):
     """Whether two shapes meet, at least one of them compound. Status as for a convex pair."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = packed.parts
     rt, tt = flip(r, t)
     center_b, radius_b = shape_ball(packed, shape_b)
     center_b = transform(r, t, center_b)
@@ -108,15 +107,15 @@ def compound_intersects(packed, shape_a, shape_b, r, t):
         a, node_a = next_part(packed, shape_a, node_a, center_b, radius_b, 0.0)
         if a < 0:
             break
-        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), reals[a, BOUND]
+        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), parts.reals[a, BOUND]
         node_b = 0
         while True:
             b, node_b = next_part(packed, shape_b, node_b, center_a, radius_a, 0.0)
             if b < 0:
                 break
             rp, tp = part_pose_in(packed, a, b, r, t)
-            axis = center_axis(reals, a, b, rp, tp)
-            status, _axis = pair_intersects(ints, reals, verts, link_starts, links, a, b, rp, tp, axis)
+            axis = center_axis(parts, a, b, rp, tp)
+            status, _axis = pair_intersects(parts, a, b, rp, tp, axis)
             if status == OVERLAPPING:
                 return OVERLAPPING
             undecided = undecided or status == UNCONVERGED
@@ -126,8 +125,7 @@ def compound_intersects(packed, shape_a, shape_b, r, t):
 @kernel(inner="packed, i8, i8, mat3, vec3, f8")
 def compound_distance(packed, shape_a, shape_b, r, t, reach):
     """Unsigned distance of two shapes, at least one compound: (status, distance, point on A, normal). A's frame."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = packed.parts
     rt, tt = flip(r, t)
     center_b, radius_b = shape_ball(packed, shape_b)
     center_b = transform(r, t, center_b)
@@ -137,15 +135,15 @@ def compound_distance(packed, shape_a, shape_b, r, t, reach):
         a, node_a = next_part(packed, shape_a, node_a, center_b, radius_b, min(best, reach))
         if a < 0:
             return status, best, point, normal
-        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), reals[a, BOUND]
+        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), parts.reals[a, BOUND]
         node_b = 0
         while True:
             b, node_b = next_part(packed, shape_b, node_b, center_a, radius_a, min(best, reach))
             if b < 0:
                 break
             rp, tp = part_pose_in(packed, a, b, r, t)
-            axis = center_axis(reals, a, b, rp, tp)
-            s, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, rp, tp, axis, min(best, reach))
+            axis = center_axis(parts, a, b, rp, tp)
+            s, d, p, n = pair_distance(parts, a, b, rp, tp, axis, min(best, reach))
             if d < best:
                 ra, ta = load_rotation(packed.part_poses, a), load_translation(packed.part_poses, a)
                 best, point, normal = d, transform(ra, ta, p), rotate(ra, n)
@@ -160,8 +158,7 @@ def compound_signed(packed, shape_a, shape_b, r, t, reach, faces, x, i):
 
     In an overlap this is the deepest pair of parts, not the translation that frees the whole compound.
     """
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = packed.parts
     rt, tt = flip(r, t)
     center_b, radius_b = shape_ball(packed, shape_b)
     center_b = transform(r, t, center_b)
@@ -173,17 +170,15 @@ def compound_signed(packed, shape_a, shape_b, r, t, reach, faces, x, i):
         a, node_a = next_part(packed, shape_a, node_a, center_b, radius_b, min(best, reach))
         if a < 0:
             break
-        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), reals[a, BOUND]
+        center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), parts.reals[a, BOUND]
         node_b = 0
         while True:
             b, node_b = next_part(packed, shape_b, node_b, center_a, radius_a, min(best, reach))
             if b < 0:
                 break
             rp, tp = part_pose_in(packed, a, b, r, t)
-            axis = center_axis(reals, a, b, rp, tp)
-            s, d, p, n = pair_signed(
-                ints, reals, verts, link_starts, links, a, b, rp, tp, axis, max(min(best, reach), 0.0), faces, x, i
-            )
+            axis = center_axis(parts, a, b, rp, tp)
+            s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, max(min(best, reach), 0.0), faces, x, i)
             undecided = undecided or s == UNCONVERGED
             if d < best:
                 ra, ta = load_rotation(packed.part_poses, a), load_translation(packed.part_poses, a)

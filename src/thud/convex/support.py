@@ -18,28 +18,36 @@ from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
 
 
 @device
-def load_part(ints, reals, k):
+def load_part(parts, k):
     """Part k as the scalars that `support` reads."""
-    start = ints[k, VERTEX_START]
-    link_row = ints[k, LINK_START]
-    if ints[k, VERTEX_COUNT] <= ints[k, SCAN_COUNT]:
+    start = parts.ints[k, VERTEX_START]
+    link_row = parts.ints[k, LINK_START]
+    if parts.ints[k, VERTEX_COUNT] <= parts.ints[k, SCAN_COUNT]:
         link_row = -1
-    return ints[k, KIND], start, start + ints[k, SCAN_COUNT], link_row, reals[k, P0], reals[k, P1], reals[k, P2]
+    return (
+        parts.ints[k, KIND],
+        start,
+        start + parts.ints[k, SCAN_COUNT],
+        link_row,
+        parts.reals[k, P0],
+        parts.reals[k, P1],
+        parts.reals[k, P2],
+    )
 
 
 @kernel
-def climb(verts, link_starts, links, start, link_row, vertex, d):
-    """Walk from `vertex` (a column of verts) to ever higher neighbours along d; returns the top.
+def climb(parts, start, link_row, vertex, d):
+    """Walk from `vertex` (a column of parts.vertices) to ever higher neighbours along d; returns the top.
 
     On a convex polytope a vertex with no higher neighbour is the highest.
     """
-    height = verts[0, vertex] * d[0] + verts[1, vertex] * d[1] + verts[2, vertex] * d[2]
+    height = parts.vertices[0, vertex] * d[0] + parts.vertices[1, vertex] * d[1] + parts.vertices[2, vertex] * d[2]
     while True:
         best = vertex
         row = link_row + vertex - start
-        for k in range(link_starts[row], link_starts[row + 1]):
-            other = start + links[k, 0]
-            value = verts[0, other] * d[0] + verts[1, other] * d[1] + verts[2, other] * d[2]
+        for k in range(parts.link_starts[row], parts.link_starts[row + 1]):
+            other = start + parts.links[k, 0]
+            value = parts.vertices[0, other] * d[0] + parts.vertices[1, other] * d[1] + parts.vertices[2, other] * d[2]
             if value > height:
                 height, best = value, other
         if best == vertex:
@@ -48,11 +56,11 @@ def climb(verts, link_starts, links, start, link_row, vertex, d):
 
 
 @device
-def hull_support(verts, link_starts, links, start, stop, link_row, d):
+def hull_support(parts, start, stop, link_row, d):
     """Column of the hull's vertex farthest along d: a SIMD scan; for large hulls of a well-spread sample, then uphill."""
-    found = support_index(verts, start, stop, d[0], d[1], d[2])
+    found = support_index(parts.vertices, start, stop, d[0], d[1], d[2])
     if link_row >= 0:
-        found = climb(verts, link_starts, links, start, link_row, found, d)
+        found = climb(parts, start, link_row, found, d)
     return found
 
 
@@ -92,12 +100,12 @@ def curved_support(kind, p0, p1, p2, d):
 
 
 @device
-def support(verts, link_starts, links, part, d):
+def support(parts, part, d):
     """Farthest point of the part's core along d, part's frame; `part` from `load_part`."""
     kind, start, stop, link_row, p0, p1, p2 = part
     if kind == HULL:
-        i = hull_support(verts, link_starts, links, start, stop, link_row, d)
-        return verts[0, i], verts[1, i], verts[2, i]
+        i = hull_support(parts, start, stop, link_row, d)
+        return parts.vertices[0, i], parts.vertices[1, i], parts.vertices[2, i]
     if kind == BOX:
         return box_support(p0, p1, p2, d)
     return curved_support(kind, p0, p1, p2, d)

@@ -99,3 +99,41 @@ V_CLIP_GAP = 5e-10
 #: V-Clip's most steps (a count). A cold start on hulls of 60 vertices takes 4 to 10, a coherent one 1 to 3; a stale start
 #: crosses a hull of V vertices in about 2 sqrt(V).
 V_CLIP_ITERATIONS = 512
+
+#: Two boxes: what an edge axis shows may be off by this * the lengths that it is made of, six products and their sum.
+BOX_ROUNDOFF = 8.0 * UNIT_ROUNDOFF
+
+#: Axes of two capsules count as parallel when the sine of their angle is below this: it is then a few roundoffs of their
+#: rotation, and the foot of the common perpendicular is anywhere.
+CAPSULE_PARALLEL = 1e-15
+
+#: Segments of two capsules meet when their distance is below this * the lengths it is made of, about four roundoffs: its
+#: direction is then noise.
+CAPSULE_TOUCH = 4e-16
+
+#: A point and an ellipsoid: a coordinate of 0 along the smallest radius is moved out by this * radius, which picks one of the
+#: two mirrored solutions and changes no digit of it. Newton's method ends when a step is below ELLIPSOID_STEP of its variable,
+#: about four roundoffs: what the values it comes from are right to.
+ELLIPSOID_NUDGE = 1e-30
+ELLIPSOID_STEP = 4e-16
+
+#: EPA: a face whose doubled area is below this * size^2 has no normal; differences of its corners are off by some 1e-16 * size.
+EPA_AREA = 1e-15
+
+#: The witness points of a depth are found with the shapes moved apart by this * size: GJK's direction is off by up to a
+#: millionth of a radian, a hundredth of it.
+WITNESS_GAP = 1e-4
+
+#: Two contact faces are as square to the normal when their cosines differ by less than this, far above roundoff: A is then the
+#: reference, whichever rounding favours.
+MANIFOLD_TIE = 1e-9
+
+#: A rotation vector shorter than this (radians) has no axis: its square would underflow.
+TURN_LEAST = 1e-290
+
+#: The times at which two balls may meet are widened by this, in radii and in parts of the step: more than rounding unless the
+#: balls graze.
+MEETING_ROUNDING = 1e-9
+
+#: A ray reaches the box of a compound's node within this part of its distance: the part's own test decides.
+BOX_RAY_SLACK = 1e-12

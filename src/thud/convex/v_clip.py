@@ -30,15 +30,15 @@ from thud.convex.gjk import center_axis, gjk_distance, part_size, touch_distance
 from thud.convex.support import climb, hull_support, load_part
 from thud.convex.tolerances import V_CLIP_GAP, V_CLIP_ITERATIONS, V_CLIP_LEAVE, V_CLIP_TIE
 from thud.geometry.segment import clamp01, closest_segment_parameters
-from thud.math.pose import load_rotation, load_translation, relative_rotation, rotate, transform, transpose, unrotate
+from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import add_scaled, cross, dot, load3, neg, norm, norm2, scale, sub
+from thud.pairing.rows import placed_parts
 from thud.shapes.packed import (
     EDGE_COUNT,
     EDGE_START,
     FACE_COUNT,
     FACE_START,
     LINK_START,
-    PART_START,
     VERTEX_COUNT,
     VERTEX_START,
 )
@@ -51,22 +51,28 @@ _MOVE, _MAYBE_APART, _APART, _MEET = 0, 1, 2, 3
 
 
 @device
-def load_body(ints, k):
+def load_body(parts, k):
     """Where part k's (vertices, links, faces, edges) start in the packed arrays, and the number of its faces."""
-    return ints[k, VERTEX_START], ints[k, LINK_START], ints[k, FACE_START], ints[k, EDGE_START], ints[k, FACE_COUNT]
+    return (
+        parts.ints[k, VERTEX_START],
+        parts.ints[k, LINK_START],
+        parts.ints[k, FACE_START],
+        parts.ints[k, EDGE_START],
+        parts.ints[k, FACE_COUNT],
+    )
 
 
 @device
-def corner(verts, i):
+def corner(parts, i):
     """Column i of the vertices."""
-    return verts[0, i], verts[1, i], verts[2, i]
+    return parts.vertices[0, i], parts.vertices[1, i], parts.vertices[2, i]
 
 
 @device
-def edge_ends(verts, edges, body, i):
+def edge_ends(parts, edges, body, i):
     """Tail and head of edge i, part's frame."""
     k = body[3] + i
-    return corner(verts, body[0] + edges[k, 0]), corner(verts, body[0] + edges[k, 1])
+    return corner(parts, body[0] + edges[k, 0]), corner(parts, body[0] + edges[k, 1])
 
 
 @device
@@ -76,20 +82,20 @@ def without(e, u):
 
 
 @device
-def edge_towards(verts, link_starts, links, body, vertex, d, enter):
+def edge_towards(parts, body, vertex, d, enter):
     """(edge, violation): the edge of `vertex` whose vertex-edge plane the point vertex + d violates the most, or -1.
 
     A violation is a length times its magnitude; `enter` the least that counts. Part's frame.
     """
-    v = corner(verts, body[0] + vertex)
+    v = corner(parts, body[0] + vertex)
     row = body[1] + vertex
     best, most = -1, enter
-    for k in range(link_starts[row], link_starts[row + 1]):
-        u = sub(corner(verts, body[0] + links[k, 0]), v)
+    for k in range(parts.link_starts[row], parts.link_starts[row + 1]):
+        u = sub(corner(parts, body[0] + parts.links[k, 0]), v)
         along = dot(d, u)
         violation = along * abs(along) / norm2(u)
         if violation > most:
-            best, most = links[k, 1], violation
+            best, most = parts.links[k, 1], violation
     return best, most
 
 
@@ -121,14 +127,14 @@ def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch
 
     A step that has no closest points at hand returns a difference of 0.
     """
-    verts, link_starts, links = packed.vertices, packed.link_starts, packed.links
-    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
-    e = sub(p, corner(verts, body_y[0] + y))
+    parts = packed.parts
+    p = transform(pose_xy[0], pose_xy[1], corner(parts, body_x[0] + x))
+    e = sub(p, corner(parts, body_y[0] + y))
     if norm2(e) <= touch * touch:
         return _MEET, VERTEX, x, VERTEX, y, p, e
     # The plane violated most, X's or Y's: a tie is taken only where nothing is gained elsewhere.
-    edge_x, violation_x = edge_towards(verts, link_starts, links, body_x, x, rotate(r_yx, neg(e)), enter)
-    edge_y, violation_y = edge_towards(verts, link_starts, links, body_y, y, e, enter)
+    edge_x, violation_x = edge_towards(parts, body_x, x, rotate(r_yx, neg(e)), enter)
+    edge_y, violation_y = edge_towards(parts, body_y, y, e, enter)
     if edge_y >= 0 and violation_y >= violation_x:
         return _MOVE, VERTEX, x, EDGE, edge_y, p, e
     if edge_x >= 0:
@@ -139,9 +145,9 @@ def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch
 @device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8")
 def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
-    verts, edges = packed.vertices, packed.edges
-    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
-    tail, head = edge_ends(verts, edges, body_y, y)
+    parts, edges = packed.parts, packed.edges
+    p = transform(pose_xy[0], pose_xy[1], corner(parts, body_x[0] + x))
+    tail, head = edge_ends(parts, edges, body_y, y)
     u = sub(head, tail)
     u2 = norm2(u)
     along = dot(sub(p, tail), u)
@@ -156,7 +162,7 @@ def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, 
         return _MOVE, VERTEX, x, VERTEX, edges[body_y[3] + y, 1], p, e
     if along > 0.0 and past < 0.0:
         e = without(e, u)
-    edge_x, violation_x = edge_towards(verts, packed.link_starts, packed.links, body_x, x, rotate(r_yx, neg(e)), enter)
+    edge_x, violation_x = edge_towards(parts, body_x, x, rotate(r_yx, neg(e)), enter)
     face_y, violation_y = face_towards(packed.planes, edges, body_y, y, u, e, enter)
     if face_y >= 0 and violation_y >= violation_x:
         return _MOVE, VERTEX, x, FACE, face_y, p, e
@@ -168,16 +174,16 @@ def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, 
 @device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8")
 def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
-    verts, planes, loops = packed.vertices, packed.planes, packed.loops
-    p = transform(pose_xy[0], pose_xy[1], corner(verts, body_x[0] + x))
+    parts, planes, loops = packed.parts, packed.planes, packed.loops
+    p = transform(pose_xy[0], pose_xy[1], corner(parts, body_x[0] + x))
     plane = body_y[2] + y
     n = load3(planes, plane, 0)
     first, last = packed.loop_starts[plane], packed.loop_starts[plane + 1]
     # Beside the face: to the nearest of the edges it lies beyond.
     best, nearest = -1, math.inf
-    tail, edge = corner(verts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
+    tail, edge = corner(parts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
     for k in range(first, last):
-        head = corner(verts, body_y[0] + loops[k, 0])
+        head = corner(parts, body_y[0] + loops[k, 0])
         u, d = sub(head, tail), sub(p, tail)
         u2 = norm2(u)
         out = dot(d, cross(u, n))
@@ -205,13 +211,13 @@ def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
         return _MEET, VERTEX, x, FACE, y, p, e
     # The edge of X that leads down to the plane the most.
     down = rotate(r_yx, neg(n))
-    v = corner(verts, body_x[0] + x)
+    v = corner(parts, body_x[0] + x)
     row = body_x[1] + x
     best, most = -1, math.sqrt(leave)
-    for k in range(packed.link_starts[row], packed.link_starts[row + 1]):
-        descent = dot(down, sub(corner(verts, body_x[0] + packed.links[k, 0]), v))
+    for k in range(packed.parts.link_starts[row], packed.parts.link_starts[row + 1]):
+        descent = dot(down, sub(corner(parts, body_x[0] + packed.parts.links[k, 0]), v))
         if descent > most:
-            best, most = packed.links[k, 1], descent
+            best, most = packed.parts.links[k, 1], descent
     if best >= 0:
         return _MOVE, EDGE, best, FACE, y, p, e
     return _APART, VERTEX, x, FACE, y, p, e
@@ -220,9 +226,9 @@ def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
 @device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8, f8")
 def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch, size):
     """One step. Returns as `step_vertex_vertex`."""
-    verts, edges, planes = packed.vertices, packed.edges, packed.planes
-    x0, x1 = edge_ends(verts, edges, body_x, x)
-    y0, y1 = edge_ends(verts, edges, body_y, y)
+    parts, edges, planes = packed.parts, packed.edges, packed.planes
+    x0, x1 = edge_ends(parts, edges, body_x, x)
+    y0, y1 = edge_ends(parts, edges, body_y, y)
     u_x = sub(x1, x0)
     p0, u, w = transform(pose_xy[0], pose_xy[1], x0), rotate(pose_xy[0], u_x), sub(y1, y0)
     d = sub(p0, y0)
@@ -260,8 +266,8 @@ def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, to
 @device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), f8, f8")
 def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
     """One step. Returns as `step_vertex_vertex`. Ends here only if the two meet, or are parallel with no vertex between."""
-    verts, edges, loops = packed.vertices, packed.edges, packed.loops
-    x0, x1 = edge_ends(verts, edges, body_x, x)
+    parts, edges, loops = packed.parts, packed.edges, packed.loops
+    x0, x1 = edge_ends(parts, edges, body_x, x)
     p0, u = transform(pose_xy[0], pose_xy[1], x0), rotate(pose_xy[0], sub(x1, x0))
     plane = body_y[2] + y
     n = load3(packed.planes, plane, 0)
@@ -269,9 +275,9 @@ def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
     margin, zero = math.sqrt(leave), (0.0, 0.0, 0.0)
     # Clip the edge to the prism over the face: [low, high], and the sides that cut there.
     low, high, low_side, high_side = 0.0, 1.0, -1, -1
-    tail, edge = corner(verts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
+    tail, edge = corner(parts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
     for k in range(first, last):
-        head = corner(verts, body_y[0] + loops[k, 0])
+        head = corner(parts, body_y[0] + loops[k, 0])
         w = sub(head, tail)
         out = cross(w, n)
         start, rise = dot(sub(p0, tail), out) - margin * norm(w), dot(u, out)
@@ -290,7 +296,7 @@ def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
         # Outside the prism: the closest point of the face is on one of its edges.
         best, nearest = -1, math.inf
         for k in range(first, last):
-            head = corner(verts, body_y[0] + loops[k, 0])
+            head = corner(parts, body_y[0] + loops[k, 0])
             gap2, _s, _t = closest_segment_parameters(sub(p0, tail), u, sub(head, tail))
             if gap2 < nearest:
                 best, nearest = edge, gap2
@@ -315,16 +321,16 @@ def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
 
 
 @device
-def valid_feature(ints, k, code):
+def valid_feature(parts, k, code):
     """Whether `code` names a feature of part k."""
     if code < 0:
         return False
     kind, i = code & 3, code >> 2
     if kind == VERTEX:
-        return i < ints[k, VERTEX_COUNT]
+        return i < parts.ints[k, VERTEX_COUNT]
     if kind == EDGE:
-        return i < ints[k, EDGE_COUNT]
-    return kind == FACE and i < ints[k, FACE_COUNT]
+        return i < parts.ints[k, EDGE_COUNT]
+    return kind == FACE and i < parts.ints[k, FACE_COUNT]
 
 
 @device
@@ -346,17 +352,16 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
     B's closest point to A's, |v| is the distance; all in A's frame. OVERLAPPING includes touching: v is then 0 or below the
     touch distance, and the point belongs to both. After a fallback to GJK the features are -1.
     """
-    ints, reals = packed.part_ints, packed.part_reals
-    verts, link_starts, links = packed.vertices, packed.link_starts, packed.links
-    body_a, body_b = load_body(ints, a), load_body(ints, b)
-    touch = touch_distance(reals, a, b, t)
-    size = part_size(reals, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2])
-    axis = center_axis(reals, a, b, r, t)
-    if not (valid_feature(ints, a, feature_a) and valid_feature(ints, b, feature_b)):
-        _kind, start, stop, row, _p0, _p1, _p2 = load_part(ints, reals, a)
-        feature_a = 4 * (hull_support(verts, link_starts, links, start, stop, row, neg(axis)) - start) + VERTEX
-        _kind, start, stop, row, _p0, _p1, _p2 = load_part(ints, reals, b)
-        feature_b = 4 * (hull_support(verts, link_starts, links, start, stop, row, unrotate(r, axis)) - start) + VERTEX
+    parts = packed.parts
+    body_a, body_b = load_body(parts, a), load_body(parts, b)
+    touch = touch_distance(parts, a, b, t)
+    size = part_size(parts, a, b) + abs(t[0]) + abs(t[1]) + abs(t[2])
+    axis = center_axis(parts, a, b, r, t)
+    if not (valid_feature(parts, a, feature_a) and valid_feature(parts, b, feature_b)):
+        _kind, start, stop, row, _p0, _p1, _p2 = load_part(parts, a)
+        feature_a = 4 * (hull_support(parts, start, stop, row, neg(axis)) - start) + VERTEX
+        _kind, start, stop, row, _p0, _p1, _p2 = load_part(parts, b)
+        feature_b = 4 * (hull_support(parts, start, stop, row, unrotate(r, axis)) - start) + VERTEX
     if feature_a & 3 == FACE and feature_b & 3 == FACE:
         feature_b = 4 * vertex_of(packed.edges, packed.loop_starts, packed.loops, body_b, feature_b) + VERTEX
     pose_ba = (r, t)
@@ -416,10 +421,10 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
         # a true end costs one look at the neighbours. The rounding of v tilts the planes by touch / |v|.
         i = body_a[0] + vertex_of(packed.edges, packed.loop_starts, packed.loops, body_a, feature_a)
         j = body_b[0] + vertex_of(packed.edges, packed.loop_starts, packed.loops, body_b, feature_b)
-        i = climb(verts, link_starts, links, body_a[0], body_a[1], i, neg(v))
-        j = climb(verts, link_starts, links, body_b[0], body_b[1], j, unrotate(r, v))
+        i = climb(parts, body_a[0], body_a[1], i, neg(v))
+        j = climb(parts, body_b[0], body_b[1], j, unrotate(r, v))
         length = norm(v)
-        lower = dot(v, sub(corner(verts, i), transform(r, t, corner(verts, j)))) / length
+        lower = dot(v, sub(corner(parts, i), transform(r, t, corner(parts, j)))) / length
         slack = min(touch * (1.0 + size / length), V_CLIP_GAP * size) if outcome == _APART else touch
         proved = lower > 0.0 and length - lower <= slack
         # Faces whose corners are a little out of plane leave more open: the best that the last round finds will do.
@@ -433,42 +438,22 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
             enter, leave, rounds, mark_a = 0.0, 0.0, 2, -1
     if status != UNCONVERGED:
         return status, v, point, feature_a, feature_b, steps, False
-    status, v, point, _lower = gjk_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, math.inf)
+    status, v, point, _lower = gjk_distance(parts, a, b, r, t, axis, math.inf)
     return status, v, point, -1, -1, steps, True
 
 
-@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, u1[::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1]")
-def v_clip_rows(
-    start,
-    stop,
-    packed,
-    pairs_in,
-    poses_a_in,
-    poses_b_in,
-    by_shape,
-    status_out,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    feature_inout,
-):
+@kernel("i8, i8, pair_batch, distance_fields, i8[:,::1]")
+def v_clip_rows(start, stop, batch, out, feature_inout):
     """`v_clip_distance` of rows start .. stop-1: pairs of single boxes or hulls, poses and results in the world.
 
-    One pair or one pose serves all rows; `by_shape`: poses belong to the shapes of the pair instead of to the row. In overlap
-    the distance and the normal are 0 and the two points are one. `feature_inout` starts each row's walk and takes its end.
+    In overlap the distance and the normal are 0 and the two points are one. `feature_inout` starts each row's walk and takes
+    its end.
     """
     for i in range(start, stop):
-        pair = i if pairs_in.shape[0] > 1 else 0
-        shape_a, shape_b = pairs_in[pair, 0], pairs_in[pair, 1]
-        row_a = shape_a if by_shape else (i if poses_a_in.shape[0] > 1 else 0)
-        row_b = shape_b if by_shape else (i if poses_b_in.shape[0] > 1 else 0)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        rotation_a, translation_a = load_rotation(poses_a_in, row_a), load_translation(poses_a_in, row_a)
-        r = relative_rotation(rotation_a, load_rotation(poses_b_in, row_b))
-        t = unrotate(rotation_a, sub(load_translation(poses_b_in, row_b), translation_a))
+        a, b, row_a, (r, t) = placed_parts(batch, i)
+        rotation_a, translation_a = load_rotation(batch.poses_a, row_a), load_translation(batch.poses_a, row_a)
         status, v, point, fa, fb, _steps, _fell_back = v_clip_distance(
-            packed, a, b, r, t, feature_inout[i, 0], feature_inout[i, 1]
+            batch.packed, a, b, r, t, feature_inout[i, 0], feature_inout[i, 1]
         )
         distance, normal = 0.0, (0.0, 0.0, 0.0)
         if status != OVERLAPPING:
@@ -476,9 +461,9 @@ def v_clip_rows(
             if distance > 0.0:
                 normal = scale(rotate(rotation_a, v), -1.0 / distance)
         point_a = transform(rotation_a, translation_a, point)
-        status_out[i], distance_out[i] = status, distance
+        out.status[i], out.distance[i] = status, distance
         feature_inout[i, 0], feature_inout[i, 1] = fa, fb
         for k in range(3):
-            point_a_out[i, k] = point_a[k]
-            point_b_out[i, k] = point_a[k] + distance * normal[k]
-            normal_out[i, k] = normal[k]
+            out.point_a[i, k] = point_a[k]
+            out.point_b[i, k] = point_a[k] + distance * normal[k]
+            out.normal[i, k] = normal[k]

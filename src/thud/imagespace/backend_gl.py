@@ -29,11 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud._core.gl_buffers import Belongings, bind_tables, first_number
+from thud._core.gl_programs import set_uniforms
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.gl_canvas import ZERO, Canvas
 from thud.imagespace.gl_limits import too_deep
-from thud.imagespace.gl_stage import Stage, make_stage, thread
+from thud.imagespace.gl_stage import Stage, thread
 from thud.imagespace.raster import SUBPIXEL
 from thud.imagespace.rasteriser import Drawing, Work
 
@@ -78,8 +80,8 @@ class GlRasteriser:
         self._work = Work()
         self._instead: CpuRasteriser | None = None
         self._canvas: Canvas | None = None
-        self._buffers: list[Any] = []
-        self._stage: Stage = thread.run(make_stage)
+        self._stage: Stage = thread.run(thread.stage)
+        self._made = Belongings(self._stage, "meshes", "cpu")
         self.name = self._stage.name
         self._forget()
 
@@ -195,9 +197,8 @@ class GlRasteriser:
             self._canvas = Canvas(stage, *size)
         self._drawing, canvas = drawing, self._canvas
         self._forget()
-        for buffer in self._buffers:
-            buffer.release()
-        self._buffers = []
+        made = self._made
+        made.release()
         parts = SUBPIXEL
         ends = np.empty((len(drawing.points), 4), np.int32)
         ends[:, :2] = _snapped(drawing.edge_points)
@@ -205,18 +206,18 @@ class GlRasteriser:
         corners = np.empty((len(drawing.points), 3), np.float32)
         corners[:, :2] = _snapped(drawing.points) / parts
         corners[:, 2] = drawing.points[:, 2] / drawing.depth
-        self._ends, self._edges = self._buffer(ends), self._buffer(drawing.edges.astype(np.int32))
-        vertices, indices = self._buffer(corners), self._buffer(drawing.triangles.astype(np.uint32))
+        self._ends, self._edges = made.table(ends), made.table(drawing.edges.astype(np.int32))
+        vertices, indices = made.table(corners), made.table(drawing.triangles.astype(np.uint32))
         self._corners, self._triangles = vertices, indices
-        kept = self._kept, self._kept_numbers = self._room(12 * len(drawing.triangles)), self._room(4 * len(drawing.triangles))
-        self._edge_fragments = self._buffer(np.zeros(1, np.uint32))
-        self._found = self._buffer(np.zeros(max(2 + 2 * ROOM, drawing.count), np.uint32))
-        self._starts = self._buffer(drawing.edge_starts.astype(np.int32))
+        kept = self._kept, self._kept_numbers = made.room(12 * len(drawing.triangles)), made.room(4 * len(drawing.triangles))
+        self._edge_fragments = made.table(np.zeros(1, np.uint32))
+        self._found = made.table(np.zeros(max(2 + 2 * ROOM, drawing.count), np.uint32))
+        self._starts = made.table(drawing.edge_starts.astype(np.int32))
         # Sorted, so that an object is found by its weight.
         self._weights = (1 << 24) + np.sort(_random_weights(drawing.count))
-        self._triangle_weights = self._buffer(np.repeat(self._weights, np.diff(drawing.triangle_starts)).astype(np.int32))
+        self._triangle_weights = made.table(np.repeat(self._weights, np.diff(drawing.triangle_starts)).astype(np.int32))
         self._faces = {
-            name: self._keep(stage.context.vertex_array(stage.programs[name], [(vertices, "3f", "point")], index))
+            name: made.keep(stage.context.vertex_array(stage.programs[name], [(vertices, "3f", "point")], index))
             for name, index in (("count", indices), ("identify", indices), ("weigh", kept[0]), ("collect", kept[0]))
         }
         stage.set_size(size)
@@ -247,9 +248,7 @@ class GlRasteriser:
         """All edges through their shader."""
         program, canvas, edges = self._stage.programs["edges"], self._drawn(), len(self._drawing.edges)
         canvas.bind_images()
-        self._ends.bind_to_storage_buffer(0)
-        self._edges.bind_to_storage_buffer(1)
-        self._edge_fragments.bind_to_storage_buffer(2)
+        bind_tables({0: self._ends, 1: self._edges, 2: self._edge_fragments})
         self._set("edges", turn=turn, behind=int(behind), last_edge=edges)
         for first in range(0, edges, _GROUP * _MOST_GROUPS):
             self._set("edges", first_edge=first)
@@ -261,16 +260,13 @@ class GlRasteriser:
         program, canvas, triangles = self._stage.programs["cull"], self._drawn(), len(self._drawing.triangles)
         canvas.bind(edge_depth=canvas.depths[canvas.layer])
         self._found.write(bytes(8))
-        for binding, buffer in (
-            (0, self._corners), (1, self._triangles), (2, self._found), (4, self._kept), (5, self._kept_numbers),
-        ):  # fmt: skip
-            buffer.bind_to_storage_buffer(binding)
+        bind_tables({0: self._corners, 1: self._triangles, 2: self._found, 4: self._kept, 5: self._kept_numbers})
         self._set("cull", end=triangles)
         for first in range(0, triangles, _GROUP * _MOST_GROUPS):
             self._set("cull", begin=first)
             program.run(min(-(-(triangles - first) // _GROUP), _MOST_GROUPS))
         self._stage.context.memory_barrier()
-        return int(np.frombuffer(self._found.read(4), np.uint32)[0])
+        return first_number(self._found)
 
     def _count_faces(self, first: int, last: int, front: int, back: int) -> None:
         canvas = self._drawn()
@@ -305,8 +301,7 @@ class GlRasteriser:
         self._set("identify_edges", objects=drawing.count, query=int(query))
         if query:
             self._found.write(bytes(4 * drawing.count))
-        self._found.bind_to_storage_buffer(2)
-        self._starts.bind_to_storage_buffer(3)
+        bind_tables({2: self._found, 3: self._starts})
         self._stage.screens["identify_edges"].render(vertices=3)
         self._done()
         self._work.passes, self._work.edges = self._work.passes + 1, self._work.edges + len(drawing.edges)
@@ -343,7 +338,7 @@ class GlRasteriser:
         canvas.use("holder")
         canvas.masks(colour=False, depth=False)
         canvas.bind_images()
-        self._triangle_weights.bind_to_storage_buffer(3)
+        bind_tables({3: self._triangle_weights})
         self._test_depth(gl.GL_LESS)
         (fragments,) = self._queried([lambda: self._draw_kept("weigh", kept)])
         self._stage.context.memory_barrier()
@@ -398,11 +393,10 @@ class GlRasteriser:
             low, high = bands.pop()
             gl.glScissor(0, low, drawing.width, high - low)
             self._found.write(bytes(8))
-            self._found.bind_to_storage_buffer(2)
-            self._kept_numbers.bind_to_storage_buffer(5)
+            bind_tables({2: self._found, 5: self._kept_numbers})
             self._draw_kept("collect", kept)
             self._stage.context.memory_barrier()
-            many = int(np.frombuffer(self._found.read(4), np.uint32)[0])
+            many = first_number(self._found)
             work.passes, work.polygons, work.fragments = work.passes + 1, work.polygons + kept, work.fragments + many
             wanted = 8 * (many + many // 4 + 1)
             if many <= self._found.size // 8 - 1:
@@ -430,11 +424,11 @@ class GlRasteriser:
         canvas = self._drawn()
         canvas.bind(colours=canvas.edge)
         self._found.write(np.int32(-1).tobytes())
-        self._found.bind_to_storage_buffer(2)
+        bind_tables({2: self._found})
         width, height = canvas.size
         self._stage.maximum.run(-(-width // 16), -(-height // 16))
         self._stage.context.memory_barrier()
-        return int(np.frombuffer(self._found.read(4), np.int32)[0])
+        return first_number(self._found, np.int32)
 
     def _count_fragments(self) -> None:
         """What was drawn since the last time: of faces by queries without tests; per object only if some were drawn more
@@ -442,7 +436,7 @@ class GlRasteriser:
         if self._canvas is None:
             return
         if self._edge_draws:
-            self._work.fragments += int(np.frombuffer(self._edge_fragments.read(4), np.uint32)[0])
+            self._work.fragments += first_number(self._edge_fragments)
             self._edge_fragments.write(bytes(4))
         if self._face_draws.any():
             canvas, times = self._drawn(), self._face_draws
@@ -482,8 +476,7 @@ class GlRasteriser:
         return [int(np.ravel(gl.glGetQueryObjectuiv(query, gl.GL_QUERY_RESULT))[0]) for query in queries]
 
     def _set(self, program: str, **values: int) -> None:
-        for name, value in values.items():
-            self._stage.programs[program][name].value = value
+        set_uniforms(self._stage.programs[program], **values)
 
     def _test_depth(self, function: Any) -> None:
         gl = self._stage.gl
@@ -496,24 +489,6 @@ class GlRasteriser:
         gl.glDisable(gl.GL_STENCIL_TEST)
         gl.glDisable(gl.GL_DEPTH_TEST)
 
-    def _keep(self, thing: Any) -> Any:
-        self._buffers.append(thing)
-        return thing
-
-    def _buffer(self, values: npt.NDArray[Any]) -> Any:
-        """A buffer of numbers; never empty, which OpenGL does not have."""
-        data = np.ascontiguousarray(values).tobytes()
-        if len(data) > self._stage.most_bytes:
-            raise UnsupportedQueryError(
-                f"meshes: a table of {len(data)} bytes is more than the driver's {self._stage.most_bytes}; "
-                'backend="cpu" has it'
-            )
-        return self._keep(self._stage.context.buffer(data or bytes(64)))
-
-    def _room(self, size: int) -> Any:
-        """A buffer that nothing is written to from here."""
-        return self._keep(self._stage.context.buffer(reserve=max(size, 64)))
-
     def _integers(self, name: str) -> Ints:
         gl = self._stage.gl
         read = thread.run(lambda: self._drawn().read(name, gl.GL_RED_INTEGER, gl.GL_INT, np.int32))
@@ -521,9 +496,7 @@ class GlRasteriser:
 
     def _release(self) -> None:
         self._count_fragments()
-        for buffer in self._buffers:
-            buffer.release()
-        self._buffers = []
+        self._made.release()
         if self._canvas is not None:
             self._canvas.release()
             self._canvas = None

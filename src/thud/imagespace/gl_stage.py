@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from thud._core.gl import INSTALL, GlThread, make_context
+from thud._core.gl import INSTALL, GlStage, GlThread
+from thud._core.gl_programs import set_uniforms, shader_source
 from thud.errors import MissingExtraError
 from thud.imagespace.raster import SHIFT, SUBPIXEL
 
@@ -30,15 +31,15 @@ UNITS = {"owner": 0, "last_owner": 1, "last_depth": 2, "colours": 3, "nearest": 
 
 def _source(name: str) -> str:
     """A shader, with the constants it shares with Python."""
-    constants = f"#define SUBPIXEL_BITS {SHIFT}\n#define SUBPIXEL_INT {SUBPIXEL}\n#define SUBPIXEL {SUBPIXEL}.0"
-    return f"#version 430 core\n{constants}\n#line 1\n" + (Path(__file__).parent / "shaders" / name).read_text()
+    names: dict[str, int | float | str] = {"SUBPIXEL_BITS": SHIFT, "SUBPIXEL_INT": SUBPIXEL, "SUBPIXEL": f"{SUBPIXEL}.0"}
+    return shader_source(Path(__file__).parent / "shaders" / name, names)
 
 
-class Stage:
+class Stage(GlStage):
     """The OpenGL context, its programs and what all rasterisers share."""
 
     def __init__(self) -> None:
-        self.context = make_context()
+        super().__init__()
         try:
             self.gl: Any = importlib.import_module("OpenGL.GL")
             # As it is in C: PyOpenGL's own knows no pixels of depth with stencil.
@@ -47,9 +48,6 @@ class Stage:
             raise MissingExtraError.for_package("PyOpenGL", "gpu") from error
         except Exception as error:  # PyOpenGL raises what it meets where there is no libGL
             raise MissingExtraError(f"{INSTALL} ({error})") from error
-        self.name = str(self.context.info["GL_RENDERER"])
-        self.most_pixels = min(self.context.info["GL_MAX_TEXTURE_SIZE"], *self.context.info["GL_MAX_VIEWPORT_DIMS"])
-        self.most_bytes = int(self.context.info["GL_MAX_SHADER_STORAGE_BLOCK_SIZE"])
         self.programs = {
             name: self.context.program(vertex_shader=_source(vertex), fragment_shader=_source(fragment))
             for name, (vertex, fragment) in _PROGRAMS.items()
@@ -58,9 +56,7 @@ class Stage:
         for name in ("edges", "cull"):
             self.programs[name] = self.context.compute_shader(_source(f"{name}.comp"))
         for program in (*self.programs.values(), self.maximum):
-            for sampler, unit in UNITS.items():
-                if sampler in program:
-                    program[sampler].value = unit
+            set_uniforms(program, **UNITS)
         self.screens = {
             name: self.context.vertex_array(self.programs[name], []) for name in ("settle", "identify_edges", "mask")
         }
@@ -82,17 +78,7 @@ class Stage:
         if size != self.size:
             self.size = size
             for program in self.programs.values():
-                if "size" in program:
-                    program["size"].value = size
+                set_uniforms(program, size=size)
 
 
-thread = GlThread("thud-gl-image", "cpu")
-_stage: Stage | None = None
-
-
-def make_stage() -> Stage:
-    """The one stage; on its thread only."""
-    global _stage
-    if _stage is None:
-        _stage = Stage()
-    return _stage
+thread = GlThread("thud-gl-image", "cpu", Stage)

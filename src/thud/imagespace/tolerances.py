@@ -16,3 +16,7 @@ EDGE_OFFSET = 1.0
 
 #: Pixels in a wanted precision (a count), when a view goes closer: of what lies that deep, some edge shows in several.
 PRECISION_PIXELS = 4.0
+
+#: A pixel is no smaller than this part of the largest coordinate, of which rounding takes 1e-16: a place is right to some 1e-4
+#: of a pixel.
+VIEW_PIXEL = 1e-12

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.imagespace.tolerances import VIEW_MARGIN, VIEW_SPAN
+from thud.constants import TINY
+from thud.imagespace.tolerances import VIEW_MARGIN, VIEW_PIXEL, VIEW_SPAN
 
 #: Directions of the rays of up to nine views: three at right angles, turned away from the axes that things are built
 #: along, then their six bisectors.
@@ -97,7 +98,7 @@ def tight_view(points: Floats, direction: Floats, resolution: tuple[int, int], s
     extent = np.maximum(upper - lower, 0.0)
     pixel = max(float(extent[0]) / (resolution[0] - 2 * VIEW_MARGIN), float(extent[1]) / (resolution[1] - 2 * VIEW_MARGIN))
     around = seen @ rotation.T
-    pixel = max(pixel, float(np.ptp(around, axis=0).max()) / VIEW_SPAN, 1e-12 * float(np.abs(turned).max()), 1e-300)
+    pixel = max(pixel, float(np.ptp(around, axis=0).max()) / VIEW_SPAN, VIEW_PIXEL * float(np.abs(turned).max()), TINY)
     middle = 0.5 * (lower + upper)
     corner = middle - 0.5 * pixel * np.array([resolution[0], resolution[1], 0.0])
     along = around[:, 2]

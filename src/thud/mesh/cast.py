@@ -12,31 +12,44 @@ from functools import lru_cache
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._core.simd_boxes import boxes_sweep8, lowest_bit
+from thud._core.simd_boxes import boxes_sweep8
 from thud._core.status import AT_START, HIT, MISS
 from thud.convex.casts.linear_cast import cast_pair, earlier
+from thud.convex.own_parts import own_parts
 from thud.math.pose import load_rotation, load_translation, rotate, transform, transpose, unrotate
 from thud.math.vec3 import cross, dot, load3, sub
-from thud.mesh.box_tree import U, absolute, load_triangle, place_triangle, tree_pose
-from thud.mesh.mesh_convex import PlaceholderTriangle, in_box_frame, query_size, set_triangle, shape_box
-from thud.mesh.mesh_mesh import STACK, F, box_query, load_slot, pair_size, single3, single9
-from thud.mesh.tolerances import BOX_SLACK
+from thud.mesh.box_tree import (
+    F,
+    U,
+    box_query,
+    load_slot,
+    load_triangle,
+    pair_frames,
+    pair_size,
+    place_triangle,
+    push_pairs,
+    push_slots,
+    tree_pose,
+)
+from thud.mesh.mesh_convex import PlaceholderTriangle, query_size, set_triangle, shape_query
+from thud.mesh.tolerances import BOUND_ROUNDING, BOX_SLACK, PASS_TOUCH, SLOWEST
+from thud.mesh.trees import new_walk_space
 from thud.pairing.rows import row_of
-from thud.shapes.packed import RADIUS, Packed, pack
+from thud.shapes.packed import Parts, pack
 
 
 @lru_cache(maxsize=1)
-def two_triangles() -> Packed:
+def two_triangles() -> Parts:
     """Two placeholder triangles."""
-    return pack((PlaceholderTriangle(), PlaceholderTriangle()))
+    return pack((PlaceholderTriangle(), PlaceholderTriangle())).parts
 
 
 @device
 def inverse32(x):
-    """1 / x in float32, at most 1e30."""
-    if abs(x) < 1e-30:
-        return F(1e30)
-    return F(min(max(1.0 / x, -1e30), 1e30))
+    """1 / x in float32, at most 1 / SLOWEST."""
+    if abs(x) < SLOWEST:
+        return F(1.0 / SLOWEST)
+    return F(min(max(1.0 / x, -1.0 / SLOWEST), 1.0 / SLOWEST))
 
 
 @device
@@ -90,181 +103,150 @@ def pass_time(p, q, m, touch):
     return max(plane_entry(p, q, m, touch), plane_entry(q, p, (-m[0], -m[1], -m[2]), touch))
 
 
-@kernel(inner="f4[::1], i8[::1], f8[::1], f4[::1], i8[::1], f8[::1], *hulls, mat3, vec3, vec3, f8, u8[::1], f4[::1], f4[::1]")
-def walk_cast(
-    boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, ints, reals, verts, link_starts, links, r, t, m, latest,
-    stack, waiting, entry,
-):  # fmt: skip
-    """(status, time, point, normal from A to B, tree positions) of the first contact of two surfaces, B moving by m over
-    [0, 1], up to `latest`. (R, t) is B's tree in the frame of A's, in which all results are."""
-    pa, pb = np.int64(0), np.int64(1)
-    size = pair_size(boxes_a, boxes_b, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
-    slack, touch = F(BOX_SLACK * size), 1e-9 * size
-    r_ab, t_ab = single9(r), single3(t)
-    r_ba = transpose(r_ab)
-    back = unrotate(r, t)
-    t_ba = F(-back[0]), F(-back[1]), F(-back[2])
-    s_ab = absolute(r_ab)
-    s_ba = transpose(s_ab)
+@device
+def pair_sweep(r, t, m, slack):
+    """What `next_leaves` needs of B's place (R, t) in A's tree and of its displacement m there."""
+    b_in_a, a_in_b = pair_frames(r, t)
     # B's children pass A's box with m; A's pass B's box with -m.
-    slow_b = slownesses(r, m)
     away = unrotate(r, m)
-    slow_a = slownesses(transpose(r), (-away[0], -away[1], -away[2]))
-    zero = (0.0, 0.0, 0.0)
-    status, best, point, normal, at_a, at_b = MISS, math.inf, zero, zero, np.int64(-1), np.int64(-1)
-    stack[0], stack[1], waiting[0], depth = U(0), U(0), F(0.0), U(1)
-    while depth > U(0):
-        depth -= U(1)
-        limit = min(best, latest)
-        if waiting[depth] * (1.0 - 1e-6) > limit:
-            continue
-        i, j = stack[U(2) * depth], stack[U(2) * depth + U(1)]
-        down_a, down_b = child_a[i], child_b[j]
-        if down_a < 0 and down_b < 0:
-            triangle_a = load_triangle(corners_a, U(-1 - down_a))
-            triangle_b = place_triangle(r, t, load_triangle(corners_b, U(-1 - down_b)))
-            if pass_time(triangle_a, triangle_b, m, touch) > limit:
-                continue
-            set_triangle(ints, reals, verts, pa, corners_a, U(-1 - down_a))
-            set_triangle(ints, reals, verts, pb, corners_b, U(-1 - down_b))
-            found, time, p, n = cast_pair(ints, reals, verts, link_starts, links, pa, pb, r, t, m, limit)
-            if earlier(found, time, status, best):
-                status, best, point, normal, at_a, at_b = found, time, p, n, -1 - down_a, -1 - down_b
-                if status == AT_START:
-                    break
-            continue
-        a, b = load_slot(boxes_a, i), load_slot(boxes_b, j)
-        open_a = down_b < 0 or (down_a >= 0 and a[3] + a[4] + a[5] >= b[3] + b[4] + b[5])
-        if open_a:
-            query = box_query(r_ba, s_ba, t_ba, b, slack)
-            meet = boxes_sweep8(boxes_a, U(48) * U(down_a), query, slow_a, F(limit * (1.0 + 1e-6)), entry)
-            base = U(8) * U(down_a)
-        else:
-            query = box_query(r_ab, s_ab, t_ab, a, slack)
-            meet = boxes_sweep8(boxes_b, U(48) * U(down_b), query, slow_b, F(limit * (1.0 + 1e-6)), entry)
-            base = U(8) * U(down_b)
-        first = depth
-        while meet != 0:
-            # The earliest on top.
-            lane = lowest_bit(meet)
-            meet &= meet - np.uint32(1)
-            key = entry[lane]
-            k = depth
-            while k > first and waiting[k - U(1)] < key:
-                waiting[k] = waiting[k - U(1)]
-                stack[U(2) * k], stack[U(2) * k + U(1)] = stack[U(2) * k - U(2)], stack[U(2) * k - U(1)]
-                k -= U(1)
-            waiting[k] = key
-            stack[U(2) * k], stack[U(2) * k + U(1)] = (base + lane, j) if open_a else (i, base + lane)
-            depth += U(1)
-    return status, best, point, normal, at_a, at_b
-
-
-@kernel(inner="f4[::1], f4[::1], i8[::1], f8[::1], *hulls, f8[::1], mat3, vec3, vec3, f8, u8[::1], f4[::1], f4[::1]")
-def walk_convex_cast(
-    boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, m, latest, stack, waiting, entry
-):
-    """(status, time, point, normal from the shape to the mesh, tree position) of the first contact of a convex shape (part 0)
-    and a surface that moves by m over [0, 1], up to `latest`. (R, t) is the mesh's tree in the shape's frame."""
-    a, b = np.int64(0), np.int64(1)
-    size = query_size(ints, reals, box, obbs, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
-    axes, center, half = shape_box(ints, reals, box, 0.25 * size)
-    rotation, place = in_box_frame(axes, center, r, t)
-    radius = reals[0, RADIUS]
-    x, y, z = half[0] + radius, half[1] + radius, half[2] + radius
-    rotation32 = single9(rotation)
-    query = box_query(
-        rotation32, absolute(rotation32), single3(place), (F(0.0), F(0.0), F(0.0), F(x), F(y), F(z)), F(BOX_SLACK * size)
-    )
-    slow = slownesses(rotation, rotate(axes, m))
-    zero = (0.0, 0.0, 0.0)
-    status, best, point, normal, at = MISS, math.inf, zero, zero, np.int64(-1)
-    stack[0], waiting[0], depth = U(0), F(0.0), U(1)
-    while depth > U(0):
-        depth -= U(1)
-        limit = min(best, latest)
-        if waiting[depth] * (1.0 - 1e-6) > limit:
-            continue
-        down = child[stack[depth]]
-        if down < 0:
-            set_triangle(ints, reals, verts, b, corners, U(-1 - down))
-            found, time, p, n = cast_pair(ints, reals, verts, link_starts, links, a, b, r, t, m, limit)
-            if earlier(found, time, status, best):
-                status, best, point, normal, at = found, time, p, n, -1 - down
-                if status == AT_START:
-                    break
-            continue
-        meet = boxes_sweep8(boxes, U(48) * U(down), query, slow, F(limit * (1.0 + 1e-6)), entry)
-        first = depth
-        while meet != 0:
-            lane = lowest_bit(meet)
-            meet &= meet - np.uint32(1)
-            key = entry[lane]
-            k = depth
-            while k > first and waiting[k - U(1)] < key:
-                waiting[k], stack[k] = waiting[k - U(1)], stack[k - U(1)]
-                k -= U(1)
-            waiting[k], stack[k] = key, U(8) * U(down) + lane
-            depth += U(1)
-    return status, best, point, normal, at
+    return b_in_a, a_in_b, slownesses(r, m), slownesses(transpose(r), (-away[0], -away[1], -away[2])), slack
 
 
 @device
-def write_impact(row, status, time, p, n, r, t, origin, move, time_out, point_out, normal_out, status_out):
+def next_leaves(tree_a, tree_b, sweep, limit, depth, space):
+    """Continues a walk of two trees: (depth of the stack, tree positions of the next two leaves whose boxes meet on their way
+    up to the part `limit` of it). Positions are -1 when none is left."""
+    b_in_a, a_in_b, slow_b, slow_a, slack = sweep
+    latest = F(limit * (1.0 + BOUND_ROUNDING))
+    while depth > U(0):
+        depth -= U(1)
+        if space.waiting[depth] * (1.0 - BOUND_ROUNDING) > limit:
+            continue
+        i, j = space.stack[U(2) * depth], space.stack[U(2) * depth + U(1)]
+        down_a, down_b = tree_a.child[i], tree_b.child[j]
+        if down_a < 0 and down_b < 0:
+            return depth, -1 - down_a, -1 - down_b
+        a, b = load_slot(tree_a.boxes, i), load_slot(tree_b.boxes, j)
+        open_a = down_b < 0 or (down_a >= 0 and a[3] + a[4] + a[5] >= b[3] + b[4] + b[5])
+        if open_a:
+            query, base = box_query(a_in_b, b, slack), U(8) * U(down_a)
+            meet = boxes_sweep8(tree_a.boxes, U(48) * U(down_a), query, slow_a, latest, space.lanes)
+        else:
+            query, base = box_query(b_in_a, a, slack), U(8) * U(down_b)
+            meet = boxes_sweep8(tree_b.boxes, U(48) * U(down_b), query, slow_b, latest, space.lanes)
+        depth = push_pairs(space, depth, meet, base, i, j, open_a)
+    return depth, np.int64(-1), np.int64(-1)
+
+
+@device
+def next_leaf(tree, query, slow, limit, depth, space):
+    """The same of one tree that passes a box: (depth of the stack, tree position of the next leaf)."""
+    latest = F(limit * (1.0 + BOUND_ROUNDING))
+    while depth > U(0):
+        depth -= U(1)
+        if space.waiting[depth] * (1.0 - BOUND_ROUNDING) > limit:
+            continue
+        down = tree.child[space.stack[depth]]
+        if down < 0:
+            return depth, -1 - down
+        meet = boxes_sweep8(tree.boxes, U(48) * U(down), query, slow, latest, space.lanes)
+        depth = push_slots(space, depth, meet, U(8) * U(down))
+    return depth, np.int64(-1)
+
+
+@device
+def begin_walk(space):
+    """The roots wait. Returns the depth of the stack."""
+    space.stack[0], space.stack[1], space.waiting[0] = U(0), U(0), F(0.0)
+    return U(1)
+
+
+@kernel(inner="box_tree, box_tree, parts, mat3, vec3, vec3, walk_space")
+def walk_cast(tree_a, tree_b, parts, r, t, m, space):
+    """(status, time, point, normal from A to B) of the first contact of two surfaces, B moving by m over [0, 1]. (R, t) is B's
+    tree in the frame of A's, in which all results are."""
+    pa, pb = np.int64(0), np.int64(1)
+    size = pair_size(tree_a, tree_b, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
+    touch, sweep = PASS_TOUCH * size, pair_sweep(r, t, m, F(BOX_SLACK * size))
+    zero = (0.0, 0.0, 0.0)
+    status, best, point, normal = MISS, math.inf, zero, zero
+    depth = begin_walk(space)
+    while status != AT_START:
+        limit = min(best, 1.0)
+        depth, i, j = next_leaves(tree_a, tree_b, sweep, limit, depth, space)
+        if i < 0:
+            break
+        triangle_b = place_triangle(r, t, load_triangle(tree_b.corners, U(j)))
+        if pass_time(load_triangle(tree_a.corners, U(i)), triangle_b, m, touch) > limit:
+            continue
+        set_triangle(parts, pa, tree_a.corners, U(i))
+        set_triangle(parts, pb, tree_b.corners, U(j))
+        found, time, p, n = cast_pair(parts, pa, pb, r, t, m, limit)
+        if earlier(found, time, status, best):
+            status, best, point, normal = found, time, p, n
+    return status, best, point, normal
+
+
+@kernel(inner="box_tree, f4[::1], parts, f8[::1], mat3, vec3, vec3, walk_space")
+def walk_convex_cast(tree, obbs, parts, box, r, t, m, space):
+    """(status, time, point, normal from the shape to the mesh) of the first contact of a convex shape (part 0) and a surface
+    that moves by m over [0, 1]. (R, t) is the mesh's tree in the shape's frame."""
+    a, b = np.int64(0), np.int64(1)
+    size = query_size(parts, box, obbs, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
+    axes, rotation, query = shape_query(parts, box, r, t, size, F(BOX_SLACK * size))
+    slow = slownesses(rotation, rotate(axes, m))
+    zero = (0.0, 0.0, 0.0)
+    status, best, point, normal = MISS, math.inf, zero, zero
+    depth = begin_walk(space)
+    while status != AT_START:
+        limit = min(best, 1.0)
+        depth, i = next_leaf(tree, query, slow, limit, depth, space)
+        if i < 0:
+            break
+        set_triangle(parts, b, tree.corners, U(i))
+        found, time, p, n = cast_pair(parts, a, b, r, t, m, limit)
+        if earlier(found, time, status, best):
+            status, best, point, normal = found, time, p, n
+    return status, best, point, normal
+
+
+@device
+def write_impact(row, status, time, p, n, r, t, origin, move, out):
     """Row `row` from a frame at (R, t), whose tree is at `origin` in it and which moves by `move`, to the world."""
-    time_out[row], status_out[row] = time, status
+    out.time[row], out.status[row] = time, status
     n = rotate(r, n)
-    normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n
+    out.normal[row, 0], out.normal[row, 1], out.normal[row, 2] = n
     for k in range(3):
-        point_out[row, k] = 0.0
+        out.point[row, k] = 0.0
     if status in (HIT, AT_START):
         p = transform(r, t, (p[0] + origin[0], p[1] + origin[1], p[2] + origin[2]))
         for k in range(3):
-            point_out[row, k] = p[k] + time * move[k]
+            out.point[row, k] = p[k] + time * move[k]
 
 
-@kernel(
-    "i8, i8, f4[::1], i8[::1], f8[::1], f8[::1], f4[::1], i8[::1], f8[::1], f8[::1], *hulls, f8[:,::1], f8[:,::1], "
-    "f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def mesh_cast_rows(
-    start, stop, boxes_a, child_a, corners_a, origin_a, boxes_b, child_b, corners_b, origin_b, ints, reals, vertices,
-    link_starts, links, poses_a, poses_b, motion_a, motion_b, time_out, point_out, normal_out, status_out,
-):  # fmt: skip
+@kernel("i8, i8, box_tree, box_tree, parts, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
+def mesh_cast_rows(start, stop, tree_a, tree_b, parts, poses_a, poses_b, motion_a, motion_b, out):
     """First contact of two surfaces for each row; motions are displacements over the step, world frame."""
-    reals, verts = reals.copy(), vertices.copy()
-    stack, waiting, entry = np.empty(2 * STACK, np.uint64), np.empty(STACK, np.float32), np.empty(8, np.float32)
+    parts, space = own_parts(parts), new_walk_space()
     for row in range(start, stop):
         row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
-        r, t = tree_pose(poses_a, row_a, poses_b, row_b, origin_a, origin_b)
+        r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
         ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
         move_a, move_b = load3(motion_a, row_of(motion_a, row), 0), load3(motion_b, row_of(motion_b, row), 0)
         m = unrotate(ra, sub(move_b, move_a))
-        status, time, p, n, _i, _j = walk_cast(
-            boxes_a, child_a, corners_a, boxes_b, child_b, corners_b, ints, reals, verts, link_starts, links, r, t, m, 1.0,
-            stack, waiting, entry,
-        )  # fmt: skip
-        write_impact(row, status, time, p, n, ra, ta, origin_a, move_a, time_out, point_out, normal_out, status_out)
+        status, time, p, n = walk_cast(tree_a, tree_b, parts, r, t, m, space)
+        write_impact(row, status, time, p, n, ra, ta, tree_a.origin, move_a, out)
 
 
-@kernel(
-    "i8, i8, f4[::1], f4[::1], i8[::1], f8[::1], f8[::1], *hulls, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], "
-    "f8[::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def convex_cast_rows(
-    start, stop, boxes, obbs, child, corners, origin, ints, reals, vertices, link_starts, links, box, poses_shape, poses_mesh,
-    motion_shape, motion_mesh, time_out, point_out, normal_out, status_out,
-):  # fmt: skip
+@kernel("i8, i8, box_tree, f4[::1], parts, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
+def convex_cast_rows(start, stop, tree, obbs, parts, box, poses_shape, poses_mesh, motion_shape, motion_mesh, out):
     """First contact of a convex shape and a surface for each row; the normal points from the shape to the mesh."""
-    reals, verts, zero = reals.copy(), vertices.copy(), np.zeros(3)
-    stack, waiting, entry = np.empty(STACK, np.uint64), np.empty(STACK, np.float32), np.empty(8, np.float32)
+    parts, space, zero = own_parts(parts), new_walk_space(), np.zeros(3)
     for row in range(start, stop):
         row_s, row_m = row_of(poses_shape, row), row_of(poses_mesh, row)
-        r, t = tree_pose(poses_shape, row_s, poses_mesh, row_m, zero, origin)
+        r, t = tree_pose(poses_shape, row_s, poses_mesh, row_m, zero, tree.origin)
         rs, ts = load_rotation(poses_shape, row_s), load_translation(poses_shape, row_s)
         move_s, move_m = load3(motion_shape, row_of(motion_shape, row), 0), load3(motion_mesh, row_of(motion_mesh, row), 0)
         m = unrotate(rs, sub(move_m, move_s))
-        status, time, p, n, _at = walk_convex_cast(
-            boxes, obbs, child, corners, ints, reals, verts, link_starts, links, box, r, t, m, 1.0, stack, waiting, entry
-        )
-        write_impact(row, status, time, p, n, rs, ts, zero, move_s, time_out, point_out, normal_out, status_out)
+        status, time, p, n = walk_convex_cast(tree, obbs, parts, box, r, t, m, space)
+        write_impact(row, status, time, p, n, rs, ts, zero, move_s, out)

@@ -9,12 +9,14 @@ import numpy as np
 from thud._core.arrays import Floats
 from thud._core.threads import run_rows
 from thud.mesh.cast import convex_cast_rows, mesh_cast_rows, two_triangles
-from thud.mesh.dispatch import ROWS, both_arrays, convex_contained, mesh_arrays, meshes_contained
+from thud.mesh.dispatch import ROWS, convex_contained, meshes_contained
 from thud.mesh.mesh_convex import convex_query
 from thud.mesh.tolerances import REACH_ROUNDING
+from thud.mesh.trees import TurningTree, box_tree, obb_tree
 from thud.mesh.turning_cast import convex_turning_rows, mesh_turning_rows
 from thud.pairing.leaves import placed, some_rows
 from thud.pairing.motions import empty_impacts
+from thud.pairing.rows import impact_fields
 from thud.results import CastStatus, Impacts
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -26,9 +28,8 @@ def cast(
 ) -> Impacts:  # fmt: skip
     """First contacts of two meshes, motions (N, 3): never later than the true ones."""
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
-    trees = (*mesh_arrays(a), *mesh_arrays(b), *_triangle_hulls())
-    run_rows(mesh_cast_rows, count, threads, *trees, rows_a, rows_b, move_a, move_b, *fields, rows_per_chunk=ROWS)
+    arguments = (box_tree(a), box_tree(b), two_triangles(), rows_a, rows_b, move_a, move_b, impact_fields(out))
+    run_rows(mesh_cast_rows, count, threads, *arguments, rows_per_chunk=ROWS)
     return _with_contained(out, meshes_contained, a, b, rows_a, rows_b, count, threads)
 
 
@@ -38,9 +39,8 @@ def convex_cast(
 ) -> Impacts:  # fmt: skip
     """First contacts of a convex shape and a mesh."""
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
-    query = (*both_arrays(b), *convex_query(a), rows_a, rows_b, move_a, move_b)
-    run_rows(convex_cast_rows, count, threads, *query, *fields, rows_per_chunk=ROWS)
+    arguments = (box_tree(b), b.pair_obbs, *convex_query(a), rows_a, rows_b, move_a, move_b, impact_fields(out))
+    run_rows(convex_cast_rows, count, threads, *arguments, rows_per_chunk=ROWS)
     return _with_contained(out, convex_contained, a, b, rows_a, rows_b, count, threads)
 
 
@@ -50,9 +50,9 @@ def turning_cast(
 ) -> Impacts:  # fmt: skip
     """First contacts of two meshes, motions (N, 6); poses and motions are those of the shapes that they stand in."""
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
-    trees = (*_turning_tree(a, inner_a), *_turning_tree(b, inner_b), *_triangle_hulls())
-    run_rows(mesh_turning_rows, count, threads, *trees, rows_a, rows_b, move_a, move_b, *fields, rows_per_chunk=ROWS)
+    trees = (_turning_tree(a, inner_a), _turning_tree(b, inner_b), two_triangles())
+    arguments = (*trees, rows_a, rows_b, move_a, move_b, impact_fields(out))
+    run_rows(mesh_turning_rows, count, threads, *arguments, rows_per_chunk=ROWS)
     poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
     return _with_contained(out, meshes_contained, a, b, *poses, count, threads)
 
@@ -63,28 +63,22 @@ def convex_turning_cast(
 ) -> Impacts:  # fmt: skip
     """First contacts of a convex shape and a mesh."""
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
     (part,) = a.parts()
     center = inner_a[:9].reshape(3, 3) @ part.center + inner_a[9:]
     far = (float(np.linalg.norm(center)) + part.bounding_radius) * (1.0 + REACH_ROUNDING)
-    query = (*_turning_tree(b, inner_b), *convex_query(a), inner_a[None].copy(), far, rows_a, rows_b, move_a, move_b)
-    run_rows(convex_turning_rows, count, threads, *query, *fields, rows_per_chunk=ROWS)
+    query = (_turning_tree(b, inner_b), *convex_query(a), inner_a[None].copy(), far)
+    arguments = (*query, rows_a, rows_b, move_a, move_b, impact_fields(out))
+    run_rows(convex_turning_rows, count, threads, *arguments, rows_per_chunk=ROWS)
     poses = placed(rows_a, inner_a), placed(rows_b, inner_b)
     return _with_contained(out, convex_contained, a, b, *poses, count, threads)
 
 
-def _triangle_hulls() -> tuple[Any, ...]:
-    pair = two_triangles()
-    return pair.part_ints, pair.part_reals, pair.vertices, pair.link_starts, pair.links
-
-
-def _turning_tree(mesh: TriangleMesh, inner: Floats) -> tuple[Any, ...]:
-    """Its arrays, the (1, 12) frame of its tree in its shape's, and how far it reaches from the shape's origin."""
+def _turning_tree(mesh: TriangleMesh, inner: Floats) -> TurningTree:
     frame = inner[None].copy()
     frame[0, 9:] += inner[:9].reshape(3, 3) @ mesh.origin
     corners = mesh.corners.reshape(-1, 3) @ inner[:9].reshape(3, 3).T + frame[0, 9:]
     far = float(np.sqrt(np.einsum("ni,ni->n", corners, corners).max())) * (1.0 + REACH_ROUNDING)
-    return mesh.pair_obbs, *mesh_arrays(mesh)[:3], frame, far
+    return TurningTree(box_tree(mesh), obb_tree(mesh), frame, far)
 
 
 def _with_contained(

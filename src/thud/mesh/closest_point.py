@@ -18,6 +18,7 @@ from thud.geometry.triangle import closest_point_triangle
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import load3
 from thud.mesh.raycast import check_range, corner, row_of
+from thud.mesh.tolerances import EVERYWHERE, FLOAT32_ROUNDING, MOST_SQUARE
 from thud.results import ClosestPoints
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -31,21 +32,22 @@ _FAR = 2.0**40
 @exact_device
 def box_reach(best2, slack, scale):
     """Squared distance in the scaled frame within which every box lies that may hold a point as near as sqrt(best2) metres."""
-    reach = math.sqrt(best2) / scale * (1.0 + 2.0**-20) + slack
-    return np.float32(min(reach * reach * (1.0 + 2.0**-20), 3e38))
+    reach = math.sqrt(best2) / scale * (1.0 + FLOAT32_ROUNDING) + slack
+    return np.float32(min(reach * reach * (1.0 + FLOAT32_ROUNDING), MOST_SQUARE))
 
 
-@kernel(inner="vec3, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], i8[::1], f4[::1], f4[::1]")
-def closest_in_mesh(p, nodes, references, blocks, rows, frame, stack, stack_d, d_box):
+@kernel(inner="vec3, wide_tree, i8[::1], f4[::1], f4[::1]")
+def closest_in_mesh(p, wide, stack, stack_d, d_box):
     """(squared distance, leaf slot): the triangle closest to p, of equal ones that of the smallest face row. Mesh's frame."""
+    nodes, references, blocks, rows, frame = wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame
     px, py, pz = (p[0] - frame[0]) / frame[3], (p[1] - frame[1]) / frame[3], (p[2] - frame[2]) / frame[3]
     size = max(abs(px), max(abs(py), abs(pz)))
-    slack = 2.0**-20 * (1.0 + size) + 16.0 * UNIT_ROUNDOFF * size
+    slack = FLOAT32_ROUNDING * (1.0 + size) + 16.0 * UNIT_ROUNDOFF * size
     if size > _FAR:
-        px, py, pz, slack = 0.0, 0.0, 0.0, 1e19
+        px, py, pz, slack = 0.0, 0.0, 0.0, EVERYWHERE
     x, y, z = np.float32(px), np.float32(py), np.float32(pz)
     best2, best_slot, best_row = math.inf, np.int64(-1), np.int64(_NO_ROW)
-    limit = np.float32(3e38)
+    limit = np.float32(MOST_SQUARE)
     depth, reference = np.int64(0), np.int64(0)
     while True:
         if reference >= 0:
@@ -91,16 +93,17 @@ def closest_in_mesh(p, nodes, references, blocks, rows, frame, stack, stack_d, d
     return best2, best_slot
 
 
-@kernel("i8, i8, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
-def closest_rows(start, stop, nodes, references, blocks, rows, frame, points, poses, distance_out, point_out, triangle_out):
+@kernel("i8, i8, wide_tree, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
+def closest_rows(start, stop, wide, points, poses, distance_out, point_out, triangle_out):
     """Closest point of the surface to each point; world frame."""
+    blocks, rows = wide.blocks, wide.rows
     stack, stack_d, d_box = np.empty(STACK, np.int64), np.empty(STACK, np.float32), np.empty(8, np.float32)
     for i in range(start, stop):
         row = row_of(poses, i)
         r, t = load_rotation(poses, row), load_translation(poses, row)
         world = load3(points, row_of(points, i), 0)
         p = untransform(r, t, world)
-        _d2, slot = closest_in_mesh(p, nodes, references, blocks, rows, frame, stack, stack_d, d_box)
+        _d2, slot = closest_in_mesh(p, wide, stack, stack_d, d_box)
         d2, q, _region = closest_point_triangle(p, corner(blocks, slot, 0), corner(blocks, slot, 1), corner(blocks, slot, 2))
         distance_out[i], triangle_out[i] = math.sqrt(d2), rows[slot + ROWS]
         # A point of the surface is its own closest point, to the last bit.
@@ -118,7 +121,7 @@ def closest_point(
     check_range("pose", poses)
     wide = mesh.wide
     out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
-    arrays = (wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame, points, poses)
+    arrays = (wide, points, poses)
     run_rows(closest_rows, count, threads, *arrays, out.distance, out.point, out.triangle)
     if signed:
         from thud.mesh.contains import contains

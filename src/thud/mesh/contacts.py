@@ -16,8 +16,9 @@ import numpy as np
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidShapeError
 from thud.mesh.depth import clearing_translation, half_spaces, sphere_directions
-from thud.mesh.dispatch import both_arrays, convex_distance, distance, mesh_contains, triangle_pairs
-from thud.mesh.tolerances import PATCH_DIRECTIONS, PATCH_NORMAL
+from thud.mesh.dispatch import convex_distance, distance, mesh_contains, triangle_pairs
+from thud.mesh.tolerances import NO_MEAN, PATCH_AGREE, PATCH_DIRECTIONS, PATCH_NORMAL, SPAN_ROUNDING
+from thud.mesh.trees import box_tree
 from thud.pairing.contact_points import spread_points
 from thud.pairing.join import empty_contacts
 from thud.pairing.leaves import some_rows
@@ -224,7 +225,7 @@ def _meeting(mesh: _MeshSide, other: _ConvexSide) -> Ints:
     """Faces of the mesh that meet a convex shape."""
     from thud.mesh.mesh_convex import convex_query, convex_triangles
 
-    query = (*both_arrays(mesh.shape), *convex_query(other.shape), other.row, mesh.row)
+    query = (box_tree(mesh.shape), mesh.shape.pair_obbs, *convex_query(other.shape), other.row, mesh.row)
     positions = np.empty(256, dtype=np.int64)
     count = convex_triangles(*query, positions)
     if count > len(positions):
@@ -319,7 +320,7 @@ def _patch_points(a: _Side, b: _Side, max_points: int, threads: int | None) -> l
         heights = upper.heights(corners, sign * normal)
         if heights is None:
             continue
-        good = np.isfinite(heights) & (heights >= 0.0) & (heights <= depth * (1.0 + 1e-9))
+        good = np.isfinite(heights) & (heights >= 0.0) & (heights <= depth * (1.0 + SPAN_ROUNDING))
         for corner, height in zip(corners[good], heights[good], strict=True):
             points.append(corner + 0.5 * height * sign * normal)
             depths.append(float(height))
@@ -342,7 +343,7 @@ def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats,
     length = float(np.linalg.norm(mean))
     around = sphere_directions(PATCH_DIRECTIONS)
     arguments = (part_a, part_b, a.row, b.row, threads)
-    if length < 1e-6 or half_spaces(a.shape) or half_spaces(b.shape):
+    if length < NO_MEAN or half_spaces(a.shape) or half_spaces(b.shape):
         return clearing_translation(*arguments, directions=around, starts=2)
     mean /= length
     solid = a.is_solid and b.is_solid
@@ -356,7 +357,7 @@ def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats,
     around = around[around @ mean > 0.1] if solid else around
     best = clearing_translation(*arguments, directions=around, starts=2, along=mean, toward=toward)
     size = min(part.bounding_sphere()[1] for part in (part_a, part_b))
-    limit = PATCH_NORMAL * np.linalg.norm(best[0]) + 1e-6 * size
+    limit = PATCH_NORMAL * np.linalg.norm(best[0]) + PATCH_AGREE * size
     return straight if np.linalg.norm(straight[0]) <= limit else best
 
 

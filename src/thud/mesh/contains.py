@@ -50,7 +50,7 @@ def contains(
         run_rows(contains_rows, count, threads, packed, points, poses, inside)
     elif method == "ray":
         wide = mesh.wide
-        run_rows(parity_rows, count, threads, wide.nodes, wide.references, wide.blocks, wide.frame, points, poses, inside)
+        run_rows(parity_rows, count, threads, wide, points, poses, inside)
     elif method == "winding":
         arrays = (mesh.tree.skip, mesh.tree.first, mesh.corners, mesh.winding_moments, mesh.origin)
         if len(poses) == 1 and len(points) > _SORTED:
@@ -65,9 +65,10 @@ def contains(
     return inside
 
 
-@exact_kernel(inner="vec3, f4[::1], i4[::1], f8[::1], f8[::1], i8[::1], f4[::1], f8[::1]")
-def parity_in_mesh(p, nodes, references, blocks, frame, stack, t_box, t_triangle):
+@exact_kernel(inner="vec3, wide_tree, i8[::1], f4[::1], f8[::1]")
+def parity_in_mesh(p, wide, stack, t_box, t_triangle):
     """Whether p lies in or on the closed mesh: as `point_in_mesh` decides it, for the triangles near the ray alone."""
+    nodes, references, blocks, frame = wide.nodes, wide.references, wide.blocks, wide.frame
     d = (1.0, 0.0, 0.0)
     (nx, ny, nz), (ix, iy, iz), near, far, skipped, slack = box_ray(p, d, frame)
     (kx, ky, kz), (ox, oy, oz), (sx, sy, sz), edge, plane, _length = triangle_ray(p, d, frame)
@@ -104,13 +105,13 @@ def parity_in_mesh(p, nodes, references, blocks, frame, stack, t_box, t_triangle
     return inside
 
 
-@exact_kernel("i8, i8, f4[::1], i4[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], b1[::1]")
-def parity_rows(start, stop, nodes, references, blocks, frame, points, poses, inside_out):
+@exact_kernel("i8, i8, wide_tree, f8[:,::1], f8[:,::1], b1[::1]")
+def parity_rows(start, stop, wide, points, poses, inside_out):
     """Whether each point lies in the closed mesh; world frame."""
     stack, t_box, t_triangle = np.empty(STACK, np.int64), np.empty(8, np.float32), np.empty(LEAF)
     for i in range(start, stop):
         p = into_frame(poses, row_of(poses, i), load3(points, row_of(points, i), 0), True)
-        inside_out[i] = parity_in_mesh(p, nodes, references, blocks, frame, stack, t_box, t_triangle)
+        inside_out[i] = parity_in_mesh(p, wide, stack, t_box, t_triangle)
 
 
 @device

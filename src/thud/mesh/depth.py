@@ -15,10 +15,20 @@ import math
 import numpy as np
 
 from thud._core.arrays import Floats
+from thud.constants import TINY
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.errors import UnboundedShapeError
-from thud.mesh.tolerances import DEPTH_DIRECTIONS, DEPTH_FINEST, DEPTH_STARTS, DEPTH_STEPS, DEPTH_WIDER, LEAST_WAY_OUT
+from thud.mesh.tolerances import (
+    CLEAR_FURTHER,
+    CLEAR_LEAST,
+    DEPTH_DIRECTIONS,
+    DEPTH_FINEST,
+    DEPTH_STARTS,
+    DEPTH_STEPS,
+    DEPTH_WIDER,
+    LEAST_WAY_OUT,
+)
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import CONVEX
 from thud.pairing.leaves import leaves, some_rows
@@ -168,7 +178,7 @@ class _Search:
 
     def back_from(self, shift: Floats) -> None:
         """Start from a translation that clears all, or that touches."""
-        further = shift * (1.0 + 1e-7)
+        further = shift * (1.0 + CLEAR_FURTHER)
         self.length, self.shift, self.point = float(np.linalg.norm(further)), further, self.row_a[0, 9:].copy()
         for _ in range(60):
             if self.free(further[None])[0]:
@@ -211,7 +221,7 @@ class _Search:
         found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
         if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
             return -found.distance[0] * found.normal[0]
-        return np.array([0.0, 0.0, 1e-6 * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])
+        return np.array([0.0, 0.0, CLEAR_LEAST * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])
 
     def far_along(self, direction: Floats) -> Floats:
         """A translation along the direction that parts balls about the two."""
@@ -234,7 +244,7 @@ class _Search:
         normals = [turn @ normal for normal, _ in planes]
         along = normals[0] if len(normals) == 1 else np.sum(normals, axis=0)
         if len(normals) > 1:
-            along = along / max(float(np.linalg.norm(along)), 1e-300)
+            along = along / max(float(np.linalg.norm(along)), TINY)
             if min(float(normal @ along) for normal in normals) < LEAST_WAY_OUT:
                 raise UnboundedShapeError("a, b: a Compound whose HalfSpaces face each other has no way out")
         slopes = [1.0] if len(normals) == 1 else [float(normal @ along) for normal in normals]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.convex.dispatch import empty_distances
+from thud.mesh.trees import BoxTree, ObbTree, box_tree, obb_tree
 from thud.pairing.leaves import some_rows
 from thud.pairing.pair_cache import LeafCache
+from thud.pairing.rows import distance_fields
 from thud.results import Distances, Status, TrianglePairs
 from thud.shapes.shape import HALF_SPACE, IDENTITY, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -20,19 +21,8 @@ from thud.shapes.triangle_mesh import TriangleMesh
 ROWS = 8
 
 
-def mesh_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
-    """The 8-wide tree, triangles and origin of a mesh as kernels take them."""
-    return mesh.pair_tree.boxes, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
-
-
-def mesh_obbs(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], Ints, Floats, Floats]:
-    """The same with oriented boxes."""
-    return mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
-
-
-def both_arrays(mesh: TriangleMesh) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], Ints, Floats, Floats]:
-    """The same with both."""
-    return mesh.pair_tree.boxes, mesh.pair_obbs, mesh.pair_tree.child, mesh.corners.ravel(), mesh.origin
+def _both_trees(mesh: TriangleMesh) -> tuple[BoxTree, ObbTree]:
+    return box_tree(mesh), obb_tree(mesh)
 
 
 def _own_volumes(a: TriangleMesh, b: TriangleMesh) -> str | None:
@@ -125,15 +115,15 @@ def _surfaces_meet(
         from thud.mesh.coherent import coherent_intersects_rows
 
         tests = np.zeros(count, dtype=np.int64)
-        kept = (cache.rows, cache.found("meet", 2), *cache.fronts("meet").arrays)
-        arrays = (*both_arrays(a), *both_arrays(b), rows_a, rows_b, *kept, tests, status)
+        kept = (cache.rows, cache.found("meet", 2), cache.fronts("meet"))
+        arrays = (*_both_trees(a), *_both_trees(b), rows_a, rows_b, *kept, tests, status)
         run_rows(coherent_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
         cache.add_box_tests(tests)
         return status != Status.SEPARATED
     from thud.mesh.mesh_mesh import mesh_intersects_rows
 
     found = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.found("meet", 2)[cache.rows]
-    trees = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b, found, status)
+    trees = (box_tree(a), box_tree(b), rows_a, rows_b, found, status)
     run_rows(mesh_intersects_rows, count, threads, *trees, rows_per_chunk=ROWS)
     if cache is not None:
         cache.found("meet", 2)[cache.rows] = found
@@ -145,7 +135,7 @@ def convex_intersects(a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats,
     from thud.mesh.mesh_convex import convex_intersects_rows, convex_query
 
     status = np.zeros(count, dtype=np.uint8)
-    arrays = (*both_arrays(b), *convex_query(a), rows_a, rows_b, status)
+    arrays = (box_tree(b), b.pair_obbs, *convex_query(a), rows_a, rows_b, status)
     run_rows(convex_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
     hit = status != Status.SEPARATED
     rows = np.flatnonzero(~hit)
@@ -166,13 +156,12 @@ def distance(
     out = empty_distances(count)
     # Tree positions of the closest triangles, before and after.
     near = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.found("near", 2)
-    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status)
-    arrays = (*mesh_obbs(a), *mesh_obbs(b), rows_a, rows_b, reach, *fields, near)
+    arrays = (obb_tree(a), obb_tree(b), rows_a, rows_b, reach, near, distance_fields(out))
     if cache is not None and cache.has_fronts:
         from thud.mesh.coherent import coherent_distance_rows
 
         tests = np.zeros(count, dtype=np.int64)
-        run_rows(coherent_distance_rows, count, threads, *arrays, *cache.fronts("near").arrays, tests, rows_per_chunk=ROWS)
+        run_rows(coherent_distance_rows, count, threads, *arrays, cache.fronts("near"), tests, rows_per_chunk=ROWS)
         cache.add_box_tests(tests)
     else:
         from thud.mesh.distance import mesh_distance_rows
@@ -190,9 +179,8 @@ def convex_distance(
 
     out = empty_distances(count)
     near = np.full((count, 1), -1, dtype=np.int64) if cache is None else cache.found("near", 1)
-    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status, near[:, 0])
-    query = (*mesh_obbs(b), *convex_query(a), rows_a, rows_b, reach)
-    run_rows(convex_distance_rows, count, threads, *query, *fields, rows_per_chunk=ROWS)
+    query = (obb_tree(b), *convex_query(a), rows_a, rows_b, reach, near[:, 0], distance_fields(out))
+    run_rows(convex_distance_rows, count, threads, *query, rows_per_chunk=ROWS)
     return _with_contained(out, convex_contained, a, b, rows_a, rows_b, count, threads)
 
 
@@ -229,11 +217,11 @@ def triangle_pairs(
     if cache is not None and cache.has_fronts:
         from thud.mesh.coherent import coherent_pairs_block as block
 
-        arrays = (*both_arrays(a), *both_arrays(b), rows_a, rows_b, *cache.fronts("pairs").arrays, tests)
+        arrays = (*_both_trees(a), *_both_trees(b), rows_a, rows_b, cache.fronts("pairs"), tests)
     else:
         from thud.mesh.mesh_mesh import mesh_pairs_block as block
 
-        arrays = (*mesh_arrays(a), *mesh_arrays(b), rows_a, rows_b)
+        arrays = (box_tree(a), box_tree(b), rows_a, rows_b)
     chunks: dict[int, Ints] = {}
 
     def collect(start: int, stop: int) -> None:

@@ -200,12 +200,13 @@ def settle_crossing(o, d, a, b, c, length):
     return ray_crossing(o, d, a, b, c) if math.isnan(t) else t
 
 
-@exact_kernel(inner="vec3, vec3, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], f8, i8, i8[::1], f4[::1], f4[::1], f8[::1]")
-def first_hit(o, d, nodes, references, blocks, rows, frame, best, any_hit, stack, stack_t, t_box, t_triangle):
+@exact_kernel(inner="vec3, vec3, wide_tree, f8, i8, i8[::1], f4[::1], f4[::1], f8[::1]")
+def first_hit(o, d, wide, best, any_hit, stack, stack_t, t_box, t_triangle):
     """(t, leaf slot of the triangle): the first hit at up to `best`, of equal ones that of the smallest face row.
 
     (inf, -1) for none. With any_hit the first that the walk meets.
     """
+    nodes, references, blocks, rows, frame = wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame
     (nx, ny, nz), (ix, iy, iz), near, far, skipped, slack = box_ray(o, d, frame)
     (kx, ky, kz), (ox, oy, oz), (sx, sy, sz), edge, plane, length = triangle_ray(o, d, frame)
     limit = box_limit(best, skipped, slack, frame[3])
@@ -342,18 +343,16 @@ def write_normal(a, b, c, poses, row, normal_out, i):
     normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = n
 
 
-@exact_kernel(
-    "i8, i8, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, "
-    "f8[::1], f8[:,::1], f8[:,::1], i8[::1]"
-)
+@exact_kernel("i8, i8, wide_tree, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
 def first_hit_rows(
-    start, stop, nodes, references, blocks, rows, frame, origins, directions, poses, max_distance, any_hit,
+    start, stop, wide, origins, directions, poses, max_distance, any_hit,
     distance_out, point_out, normal_out, triangle_out,
 ):  # fmt: skip
     """First hit (any hit) of each ray; world frame.
 
     Rays are taken in an order in which neighbours pass through the same nodes; each is computed alone.
     """
+    blocks, rows, frame = wide.blocks, wide.rows, wide.frame
     stack, stack_t = np.empty(STACK, np.int64), np.empty(STACK, np.float32)
     t_box, t_triangle = np.empty(8, np.float32), np.empty(LEAF)
     block = min(stop - start, RAY_SORT_BLOCK)
@@ -374,7 +373,7 @@ def first_hit_rows(
             row = row_of(poses, i)
             t, slot = first_hit(
                 into_frame(poses, row, o, True), into_frame(poses, row, d, False),
-                nodes, references, blocks, rows, frame, max_distance, any_hit, stack, stack_t, t_box, t_triangle,
+                wide, max_distance, any_hit, stack, stack_t, t_box, t_triangle,
             )  # fmt: skip
             if slot < 0:
                 distance_out[i], triangle_out[i] = math.inf, -1
@@ -387,14 +386,11 @@ def first_hit_rows(
                 write_normal(a, b, c, poses, row, normal_out, i)
 
 
-@exact_kernel(
-    inner="vec3, vec3, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], f8, i8, i8, i8[::1], f4[::1], f8[::1], f8[::1], i8[::1]"
-)
-def all_crossings(
-    o, d, nodes, references, blocks, rows, frame, max_distance, begin, fill, stack, t_box, t_triangle, distance_out, slot_out
-):
+@exact_kernel(inner="vec3, vec3, wide_tree, f8, i8, i8, i8[::1], f4[::1], f8[::1], f8[::1], i8[::1]")
+def all_crossings(o, d, wide, max_distance, begin, fill, stack, t_box, t_triangle, distance_out, slot_out):
     """Number of crossings of the ray at up to max_distance; with `fill` also writes them from `begin` on, in order of
     distance, then face row."""
+    nodes, references, blocks, rows, frame = wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame
     (nx, ny, nz), (ix, iy, iz), near, far, skipped, slack = box_ray(o, d, frame)
     (kx, ky, kz), (ox, oy, oz), (sx, sy, sz), edge, plane, length = triangle_ray(o, d, frame)
     limit = box_limit(max_distance, skipped, slack, frame[3])
@@ -440,14 +436,15 @@ def all_crossings(
 
 
 @exact_kernel(
-    "i8, i8, f4[::1], i4[::1], f8[::1], i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8[::1], "
+    "i8, i8, wide_tree, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8[::1], "
     "i8[::1], i8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1]"
 )
 def crossing_rows(
-    start, stop, nodes, references, blocks, rows, frame, origins, directions, poses, max_distance, fill, count_out,
+    start, stop, wide, origins, directions, poses, max_distance, fill, count_out,
     begin_in, row_out, distance_out, point_out, normal_out, triangle_out,
 ):  # fmt: skip
     """All crossings of each ray: with fill 0 their numbers, then, from begin_in[i] on, themselves. World frame."""
+    blocks, rows = wide.blocks, wide.rows
     stack, t_box, t_triangle = np.empty(STACK, np.int64), np.empty(8, np.float32), np.empty(LEAF)
     for i in range(start, stop):
         o, d = load3(origins, row_of(origins, i), 0), unit(load3(directions, row_of(directions, i), 0))
@@ -455,7 +452,7 @@ def crossing_rows(
         # The slots are written where the triangles come to stand.
         begin = begin_in[i] if fill else np.int64(0)
         count = all_crossings(
-            into_frame(poses, row, o, True), into_frame(poses, row, d, False), nodes, references, blocks, rows, frame,
+            into_frame(poses, row, o, True), into_frame(poses, row, d, False), wide,
             max_distance, begin, fill, stack, t_box, t_triangle, distance_out, triangle_out,
         )  # fmt: skip
         count_out[i] = count
@@ -489,7 +486,7 @@ def raycast(
     # Large chunks, in which sorting finds neighbours.
     chunk = max(512, min(RAY_SORT_BLOCK, count // (2 * (threads or _threads.core_count()))))
     _threads.run_rows(
-        first_hit_rows, count, threads, wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame,
+        first_hit_rows, count, threads, wide,
         origins, directions, poses, reach, int(any_hit), out.distance, out.point, out.normal, out.triangle,
         rows_per_chunk=chunk,
     )  # fmt: skip
@@ -503,7 +500,7 @@ def raycast_all(
     check_range("origins", origins)
     check_range("pose", poses)
     wide = mesh.wide
-    arrays = (wide.nodes, wide.references, wide.blocks, wide.rows, wide.frame, origins, directions, poses, reach)
+    arrays = (wide, origins, directions, poses, reach)
     counts, begins = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     none, nothing, nowhere = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 3))
     _threads.run_rows(crossing_rows, count, threads, *arrays, 0, counts, begins, none, nothing, nowhere, nowhere, none)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud.constants import GJK_FLOOR_CURVED, TOUCH
+from thud.constants import GJK_FLOOR_CURVED, TOUCH, UNIT_ROUNDOFF
 
 #: Casts of meshes that turn advance by the distance of the surfaces while it is more than this times the length of a triangle;
 #: then by windows of time in which points come closer by about as much.
@@ -69,3 +69,52 @@ REACH_ROUNDING = 1e-12
 #: Half-spaces of one compound have a way out if each normal leads along their mean by at least this (a cosine): below it the
 #: way would be a thousand times as long as the depth.
 LEAST_WAY_OUT = 1e-3
+
+#: Bounds from boxes, squared distances and times, are float32: rounded by less than this part, which is on the safe side.
+BOUND_ROUNDING = 1e-6
+
+#: Squares beyond float32 count as inf there, smaller ones as the least of full precision.
+LEAST_SQUARE, MOST_SQUARE = 1e-37, 3e38
+
+#: Distances of triangles found in different ways differ by less than this part.
+GAP_ROUNDING = 1e-9
+
+#: Of a guess from an earlier frame: what its distance may be off by, in units of the sizes, to be a bound of the others.
+GUESS_ROUNDING = 1e-9
+
+#: Two moving triangles pass each other if their shadows are this far apart, in units of what coordinates reach to: a thousand
+#: times the roundoff of the projections.
+PASS_TOUCH = 1e-9
+
+#: What is slower than this, in box sizes a step, stands still: one over it is still a float32.
+SLOWEST = 1e-30
+
+#: How far rotation moves a point, and how fast it is, are rounded by less than this part.
+TURN_ROUNDING = 1e-9
+
+#: A half-space is looked at through a cube below its plane, of this part of what coordinates reach to, which `query_size` takes
+#: eight times as large for it: twice what the mesh can reach.
+HALF_SPACE_CUBE = 0.25
+
+#: What adding up the ways of many frames rounds off, a frame, in units of what coordinates reach to.
+FRONT_ROUNDING = 16.0 * UNIT_ROUNDOFF
+
+#: Squared distances to boxes in float32 are off by less than this part.
+FLOAT32_ROUNDING = 2.0**-20
+
+#: Slack, in the scaled frame, with which every box is as near as any: its square is still a float32.
+EVERYWHERE = 1e19
+
+#: Heights of corners over the other surface may exceed the patch's depth, of which they are part, by this part.
+SPAN_ROUNDING = 1e-9
+
+#: Mean normals of two patches that cancel to less than this (of unit lengths) have no direction.
+NO_MEAN = 1e-6
+
+#: Two ways out of a patch count as equally long within this part of the smaller body's size.
+PATCH_AGREE = 1e-6
+
+#: A translation that clears two hulls is lengthened by this part, so that the cast back does not begin in touch; where the
+#: depth is 0, or unknown, it is CLEAR_LEAST of the sizes.
+CLEAR_FURTHER = 1e-7
+CLEAR_LEAST = 1e-6

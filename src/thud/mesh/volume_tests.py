@@ -10,6 +10,7 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.bounds.support_plane_map import SPM, support_plane
 from thud.bounds.theorem_3_2 import aabb_rejects, kdop_rejects, obb_rejects, sphere_rejects
+from thud.constants import NO_LIMIT
 from thud.math.pose import rotate, transform, unrotate, untransform
 from thud.math.vec3 import dot, norm2, sub
 from thud.mesh.tolerances import OBB_BLUR
@@ -121,7 +122,7 @@ def align_kdops(axes_a, cones_b, matrices_b, r, t, triples_out, weights_out):
     for i in range(axes_a.shape[0]):
         a = (axes_a[i, 0], axes_a[i, 1], axes_a[i, 2])
         v = unrotate(r, a)
-        best, cone, weights = -1e308, 0, (0.0, 0.0, 0.0)
+        best, cone, weights = -NO_LIMIT, 0, (0.0, 0.0, 0.0)
         for k in range(cones_b.shape[0]):
             m = (
                 matrices_b[k, 0] * v[0] + matrices_b[k, 1] * v[1] + matrices_b[k, 2] * v[2],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,7 @@ from thud.constants import FRONT_CAPACITY
 from thud.errors import InvalidInputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeFronts:
+class TreeFronts(NamedTuple):
     """Fronts of N rows, each of at most `capacity` entries."""
 
     entries: npt.NDArray[np.int32]
@@ -25,11 +25,6 @@ class TreeFronts:
     """(N, 13) see TRAVELLED there."""
     length: npt.NDArray[np.int64]
     """(N,) entries in use; 0: to be made by the next walk; -n: n frames are to be asked from the root before that."""
-
-    @property
-    def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """As kernels take them."""
-        return self.entries, self.bounds, self.state, self.length
 
 
 def empty_fronts(count: int, capacity: int) -> TreeFronts:

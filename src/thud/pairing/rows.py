@@ -1,13 +1,60 @@
-"""Which shapes and poses each row of a batch compares: the row indices that all pair kernels share.
-
-`pairs` holds shape indices, (M, 2) or one row for all. Poses belong to rows (one or N of them), or, with `by_shape`,
-to shapes.
-"""
+"""What all pair kernels share: which shapes and poses each row of a batch compares, and the arrays that answers go to."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device
 from thud.math.pose import load_rotation, load_translation, relative_rotation, unrotate
+from thud.pairing.tolerances import AXIS_LEAST
+from thud.results import Distances, Impacts
+from thud.shapes.packed import PART_START, Packed
+
+
+class PairBatch(NamedTuple):
+    """What rows of pairs compare."""
+
+    packed: Packed
+    pairs: Ints
+    """(M, 2) shapes of each row, or one row for all."""
+    poses_a: Floats
+    poses_b: Floats
+    """(N, 12) or (1, 12): of each row, or of each shape."""
+    by_shape: int
+    """1 if poses belong to shapes."""
+
+
+class DistanceFields(NamedTuple):
+    """The arrays of `Distances` as kernels write them."""
+
+    distance: Floats
+    point_a: Floats
+    point_b: Floats
+    normal: Floats
+    status: npt.NDArray[np.uint8]
+
+
+class ImpactFields(NamedTuple):
+    """The arrays of `Impacts` as kernels write them."""
+
+    time: Floats
+    point: Floats
+    normal: Floats
+    status: npt.NDArray[np.uint8]
+
+
+def distance_fields(out: Distances) -> DistanceFields:
+    """Of a result."""
+    return DistanceFields(out.distance, out.point_a, out.point_b, out.normal, out.status)
+
+
+def impact_fields(out: Impacts) -> ImpactFields:
+    """Of a result."""
+    return ImpactFields(out.time, out.point, out.normal, out.status)
 
 
 @device
@@ -23,13 +70,28 @@ def batch_row(rows, j):
 
 
 @device
-def pair_rows(pairs, poses_a, poses_b, by_shape, i):
+def pair_rows(batch, i):
     """(shape a, shape b, pose row a, pose row b) of batch row i."""
-    k = row_of(pairs, i)
-    a, b = pairs[k, 0], pairs[k, 1]
-    if by_shape:
+    k = row_of(batch.pairs, i)
+    a, b = batch.pairs[k, 0], batch.pairs[k, 1]
+    if batch.by_shape:
         return a, b, a, b
-    return a, b, row_of(poses_a, i), row_of(poses_b, i)
+    return a, b, row_of(batch.poses_a, i), row_of(batch.poses_b, i)
+
+
+@device
+def placed_shapes(batch, i):
+    """(shape a, shape b, pose row a, pose of B in A's frame) of batch row i."""
+    shape_a, shape_b, row_a, row_b = pair_rows(batch, i)
+    return shape_a, shape_b, row_a, relative_pose(batch.poses_a, row_a, batch.poses_b, row_b)
+
+
+@device
+def placed_parts(batch, i):
+    """(part a, part b, pose row a, pose of B in A's frame) of batch row i, whose shapes have one part each."""
+    shape_a, shape_b, row_a, pose = placed_shapes(batch, i)
+    starts = batch.packed.shape_ints
+    return starts[shape_a, PART_START], starts[shape_b, PART_START], row_a, pose
 
 
 @device
@@ -48,6 +110,6 @@ def first_axis(axes, i, poses_a, row_a, fallback):
     k = row_of(axes, i)
     n = unrotate(load_rotation(poses_a, row_a), (-axes[k, 0], -axes[k, 1], -axes[k, 2]))
     # A normal has length 1, or 0 where there was none; anything far from 1 is no direction to trust.
-    if not n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 1e-12:
+    if not n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > AXIS_LEAST:
         return fallback
     return n

@@ -7,3 +7,6 @@ TURN_LARGEST = 1e6
 
 #: Points of a contact patch that are closer to each other than this part of the patch are one: they say the same.
 SPREAD_LEAST = 1e-6
+
+#: A caller's normal whose square is below this is none: normals have length 1, or 0 where there was none.
+AXIS_LEAST = 1e-12

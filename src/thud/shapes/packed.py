@@ -2,7 +2,7 @@
 
 A shape is a run of convex parts. A plain convex shape is one part at the identity; a compound has several, with a
 tree over them. `Packed` is a named tuple of arrays, so that a kernel takes one argument for all shapes and reads
-`packed.part_ints[p, KIND]`.
+`packed.parts.ints[p, KIND]`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.shapes.compound import Compound
 from thud.shapes.hull_topology import HullTopology
@@ -23,42 +23,50 @@ from thud.shapes.tolerances import HULL_SCAN
 # Columns of shape_ints.
 PART_START, PART_COUNT, NODE_START, NODE_COUNT = range(4)
 
-# Columns of part_ints. KIND: see shapes/shape.py. SCAN_COUNT vertices from VERTEX_START are scanned with SIMD (a
+# Columns of Parts.ints. KIND: see shapes/shape.py. SCAN_COUNT vertices from VERTEX_START are scanned with SIMD (a
 # multiple of 8). LINK_START: row of link_starts where the part's vertices begin, -1 unless it is climbed.
 KIND, VERTEX_START, SCAN_COUNT, VERTEX_COUNT, LINK_START, FACE_START, FACE_COUNT, EDGE_START, EDGE_COUNT = range(9)
 PART_INTS = 10
 
-# Columns of part_reals. RADIUS rounds the core; P0.. are the shape's own numbers; CENTER a point inside; BOUND the
+# Columns of Parts.reals. RADIUS rounds the core; P0.. are the shape's own numbers; CENTER a point inside; BOUND the
 # radius of a ball about it.
 RADIUS, P0, P1, P2, P3, CENTER, BOUND = 0, 1, 2, 3, 4, 5, 8
 PART_REALS = 10
 
 
+class Parts(NamedTuple):
+    """Convex parts as GJK and EPA read them, each in its own frame."""
+
+    ints: Ints
+    """(P, PART_INTS), columns as above."""
+    reals: Floats
+    """(P, PART_REALS), columns as above."""
+    vertices: Floats
+    """(3, V) one row a coordinate; each hull padded to a multiple of 8 with copies of its first vertex."""
+    link_starts: Ints
+    """Absolute offsets into links, one a vertex and one more a hull."""
+    links: Ints
+    """Neighbour vertex ids within the hull, in pairs (vertex, edge)."""
+
+
 class Packed(NamedTuple):
     """Shapes as arrays. All C-contiguous and writable (a read-only array would be another type to Numba)."""
 
-    shape_ints: npt.NDArray[np.int64]
-    part_ints: npt.NDArray[np.int64]
-    part_reals: npt.NDArray[np.float64]
-    part_poses: npt.NDArray[np.float64]
+    shape_ints: Ints
+    parts: Parts
+    part_poses: Floats
     """(P, 12) each part in its shape's frame."""
-    vertices: npt.NDArray[np.float64]
-    """(3, V) one row a coordinate; each hull padded to a multiple of 8 with copies of its first vertex."""
-    link_starts: npt.NDArray[np.int64]
-    """Absolute offsets into links, one a vertex and one more a hull."""
-    links: npt.NDArray[np.int64]
-    """Neighbour vertex ids within the hull, in pairs (vertex, edge)."""
-    planes: npt.NDArray[np.float64]
+    planes: Floats
     """(F, 4) face planes of hulls and boxes."""
-    loop_starts: npt.NDArray[np.int64]
+    loop_starts: Ints
     """(F + 1,) absolute offsets into loops (faces of all hulls run on)."""
-    loops: npt.NDArray[np.int64]
+    loops: Ints
     """(L, 2) vertex id within the hull, edge id within the hull."""
-    edges: npt.NDArray[np.int64]
+    edges: Ints
     """(E, 4) tail, head, left face, right face; ids within the hull."""
-    node_boxes: npt.NDArray[np.float64]
+    node_boxes: Floats
     """(K, 6) tree over a compound's parts, in its frame."""
-    node_ints: npt.NDArray[np.int64]
+    node_ints: Ints
     """(K, 2) skip and part, both counted from the shape's own start."""
 
 
@@ -97,32 +105,47 @@ def pack_now(shapes: tuple[Shape, ...]) -> Packed:
         part_reals[row, BOUND] = part.bounding_radius
         if part.hull is not None:
             part_ints[row, VERTEX_START : EDGE_COUNT + 1] = hulls.add(part.hull)
-    return Packed(shape_ints, part_ints, part_reals, part_poses, *hulls.arrays(), np.concatenate(boxes), np.concatenate(nodes))
+    arrays = hulls.arrays()
+    return Packed(
+        shape_ints,
+        Parts(part_ints, part_reals, *arrays[:3]),
+        part_poses,
+        *arrays[3:],
+        np.concatenate(boxes),
+        np.concatenate(nodes),
+    )
 
 
 def joined(a: Packed, b: Packed) -> Packed:
     """The shapes of both, b's after a's."""
-    shape_ints, part_ints = b.shape_ints.copy(), b.part_ints.copy()
-    shape_ints[:, PART_START] += len(a.part_ints)
+    shape_ints = b.shape_ints.copy()
+    shape_ints[:, PART_START] += len(a.parts.ints)
     shape_ints[:, NODE_START] += len(a.node_ints)
-    part_ints[:, VERTEX_START] += a.vertices.shape[1]
-    part_ints[:, LINK_START] += np.where(part_ints[:, LINK_START] >= 0, len(a.link_starts), 0)
-    part_ints[:, FACE_START] += len(a.planes)
-    part_ints[:, EDGE_START] += len(a.edges)
     return Packed(
         np.concatenate([a.shape_ints, shape_ints]),
-        np.concatenate([a.part_ints, part_ints]),
-        np.concatenate([a.part_reals, b.part_reals]),
+        _joined_parts(a, b),
         np.concatenate([a.part_poses, b.part_poses]),
-        aligned(np.concatenate([a.vertices, b.vertices], axis=1)),
-        np.concatenate([a.link_starts, b.link_starts + len(a.links)]),
-        np.concatenate([a.links, b.links]),
         np.concatenate([a.planes, b.planes]),
         np.concatenate([a.loop_starts, b.loop_starts[1:] + len(a.loops)]),
         np.concatenate([a.loops, b.loops]),
         np.concatenate([a.edges, b.edges]),
         np.concatenate([a.node_boxes, b.node_boxes]),
         np.concatenate([a.node_ints, b.node_ints]),
+    )
+
+
+def _joined_parts(a: Packed, b: Packed) -> Parts:
+    ints = b.parts.ints.copy()
+    ints[:, VERTEX_START] += a.parts.vertices.shape[1]
+    ints[:, LINK_START] += np.where(ints[:, LINK_START] >= 0, len(a.parts.link_starts), 0)
+    ints[:, FACE_START] += len(a.planes)
+    ints[:, EDGE_START] += len(a.edges)
+    return Parts(
+        np.concatenate([a.parts.ints, ints]),
+        np.concatenate([a.parts.reals, b.parts.reals]),
+        aligned(np.concatenate([a.parts.vertices, b.parts.vertices], axis=1)),
+        np.concatenate([a.parts.link_starts, b.parts.link_starts + len(a.parts.links)]),
+        np.concatenate([a.parts.links, b.parts.links]),
     )
 
 
@@ -136,27 +159,22 @@ def as_packed(shapes: Sequence[Shape], name: str) -> Packed:
     return pack(tuple(shapes))
 
 
-_Ints = npt.NDArray[np.int64]
-_Floats = npt.NDArray[np.float64]
-_HullArrays = tuple[_Floats, _Ints, _Ints, _Floats, _Ints, _Ints, _Ints]
-
-
 class _HullPool:
     """Concatenates hulls; one that several parts share is stored once."""
 
     def __init__(self) -> None:
         self.rows: dict[int, list[int]] = {}
-        self.vertices: list[npt.NDArray[np.float64]] = [np.empty((3, 0))]
-        self.link_starts: list[npt.NDArray[np.int64]] = []
-        self.links: list[npt.NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
-        self.planes: list[npt.NDArray[np.float64]] = [np.empty((0, 4))]
-        self.loop_starts: list[npt.NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
-        self.loops: list[npt.NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
-        self.edges: list[npt.NDArray[np.int64]] = [np.empty((0, 4), dtype=np.int64)]
+        self.vertices: list[Floats] = [np.empty((3, 0))]
+        self.link_starts: list[Ints] = []
+        self.links: list[Ints] = [np.empty((0, 2), dtype=np.int64)]
+        self.planes: list[Floats] = [np.empty((0, 4))]
+        self.loop_starts: list[Ints] = [np.zeros(1, dtype=np.int64)]
+        self.loops: list[Ints] = [np.empty((0, 2), dtype=np.int64)]
+        self.edges: list[Ints] = [np.empty((0, 4), dtype=np.int64)]
         self.counts = {"vertices": 0, "link_starts": 0, "links": 0, "faces": 0, "loops": 0, "edges": 0}
 
     def add(self, hull: HullTopology) -> list[int]:
-        """Values of part_ints from VERTEX_START to EDGE_COUNT."""
+        """Values of Parts.ints from VERTEX_START to EDGE_COUNT."""
         if id(hull) in self.rows:
             return self.rows[id(hull)]
         n, count = len(hull.vertices), self.counts
@@ -188,8 +206,8 @@ class _HullPool:
         self.rows[id(hull)] = row
         return row
 
-    def arrays(self) -> _HullArrays:
-        """vertices to edges, in the order of `Packed`."""
+    def arrays(self) -> tuple[Floats, Ints, Ints, Floats, Ints, Ints, Ints]:
+        """vertices, link_starts and links of `Parts`, then planes to edges of `Packed`."""
         link_starts = np.concatenate([*self.link_starts, np.zeros(0, dtype=np.int64)])
         return (
             aligned(np.concatenate(self.vertices, axis=1)),
@@ -202,7 +220,7 @@ class _HullPool:
         )
 
 
-def aligned(array: _Floats) -> _Floats:
+def aligned(array: Floats) -> Floats:
     """A copy that starts at a multiple of 64 bytes: a SIMD load that straddles two cache lines costs twice."""
     buffer = np.empty(array.size + 8)
     first = -buffer.ctypes.data % 64 // 8

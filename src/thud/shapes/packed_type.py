@@ -1,23 +1,30 @@
-"""The Numba type of `Packed`: what kernel signatures mean by `packed` (see `_core/decorators.py`)."""
+"""The Numba types of `Parts` and `Packed`: what kernel signatures mean by `parts` and `packed` (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 
 from numba import types
 
-from thud.shapes.packed import Packed
+from thud.shapes.packed import Packed, Parts
 
-_f1, _f2 = types.float64[::1], types.float64[:, ::1]
+_f2 = types.float64[:, ::1]
 _i1, _i2 = types.int64[::1], types.int64[:, ::1]
 
-NUMBA_TYPE = types.NamedTuple(
+PARTS = types.NamedTuple(
     (
-        _i2,  # shape_ints
-        _i2,  # part_ints
-        _f2,  # part_reals
-        _f2,  # part_poses
+        _i2,  # ints
+        _f2,  # reals
         _f2,  # vertices
         _i1,  # link_starts
         _i2,  # links
+    ),
+    Parts,
+)
+
+PACKED = types.NamedTuple(
+    (
+        _i2,  # shape_ints
+        PARTS,
+        _f2,  # part_poses
         _f2,  # planes
         _i1,  # loop_starts
         _i2,  # loops

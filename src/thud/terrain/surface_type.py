@@ -9,7 +9,7 @@ from thud.terrain.surface_arrays import SurfaceArrays
 _f1, _f2, _f3 = types.float32[::1], types.float32[:, ::1], types.float32[:, :, ::1]
 _d2, _i2, _u1 = types.float64[:, ::1], types.int32[:, ::1], types.uint8[::1]
 
-NUMBA_TYPE = types.NamedTuple(
+SURFACE = types.NamedTuple(
     (
         _d2,  # vertices
         _i2,  # coordinates

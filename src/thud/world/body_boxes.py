@@ -15,35 +15,35 @@ from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
 
 
 @device
-def half_space_side(reals, p, r, t, axis):
+def half_space_side(parts, p, r, t, axis):
     """(lower, upper) of a half-space along an axis: bounded on one side only where the plane is orthogonal to it."""
-    n = r[3 * axis] * reals[p, P0] + r[3 * axis + 1] * reals[p, P1] + r[3 * axis + 2] * reals[p, P2]
+    n = r[3 * axis] * parts.reals[p, P0] + r[3 * axis + 1] * parts.reals[p, P1] + r[3 * axis + 2] * parts.reals[p, P2]
     if n == 1.0:
-        return -FARTHEST, reals[p, P3] + t[axis]
+        return -FARTHEST, parts.reals[p, P3] + t[axis]
     if n == -1.0:
-        return -reals[p, P3] + t[axis], FARTHEST
+        return -parts.reals[p, P3] + t[axis], FARTHEST
     return -FARTHEST, FARTHEST
 
 
 @device
 def part_side(packed, p, r, t, axis):
     """(lower, upper) of part p under (R, t) along an axis of the world."""
-    reals = packed.part_reals
+    parts = packed.parts
     # The axis as the part sees it.
     d = (r[3 * axis], r[3 * axis + 1], r[3 * axis + 2])
-    kind, radius = packed.part_ints[p, KIND], reals[p, RADIUS]
+    kind, radius = parts.ints[p, KIND], parts.reals[p, RADIUS]
     if kind == HALF_SPACE:
-        return half_space_side(reals, p, r, t, axis)
+        return half_space_side(parts, p, r, t, axis)
     if kind == SPHERE:
         half = radius
     elif kind == BOX:
-        half = abs(d[0]) * reals[p, P0] + abs(d[1]) * reals[p, P1] + abs(d[2]) * reals[p, P2] + radius
+        half = abs(d[0]) * parts.reals[p, P0] + abs(d[1]) * parts.reals[p, P1] + abs(d[2]) * parts.reals[p, P2] + radius
     elif kind == CAPSULE:
-        half = abs(d[2]) * reals[p, P1] + radius
+        half = abs(d[2]) * parts.reals[p, P1] + radius
     else:
-        part = load_part(packed.part_ints, reals, p)
-        low = dot(d, support(packed.vertices, packed.link_starts, packed.links, part, (-d[0], -d[1], -d[2])))
-        high = dot(d, support(packed.vertices, packed.link_starts, packed.links, part, d))
+        part = load_part(parts, p)
+        low = dot(d, support(parts, part, (-d[0], -d[1], -d[2])))
+        high = dot(d, support(parts, part, d))
         return t[axis] + low - radius, t[axis] + high + radius
     return t[axis] - half, t[axis] + half
 
@@ -92,9 +92,9 @@ def swept_boxes(start, stop, packed, shape_rows, shape, poses, velocity, angular
                 center = transform(
                     load_rotation(packed.part_poses, p),
                     load_translation(packed.part_poses, p),
-                    load3(packed.part_reals, p, CENTER),
+                    load3(packed.parts.reals, p, CENTER),
                 )
-                reach = max(reach, norm(center) + packed.part_reals[p, BOUND])
+                reach = max(reach, norm(center) + packed.parts.reals[p, BOUND])
             # No chord is longer than the diameter of the ball.
             more = min(turn, 2.0) * reach
         for axis in range(3):

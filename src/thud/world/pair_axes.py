@@ -28,15 +28,15 @@ def farthest(packed, s, poses, i, d):
     local = unrotate(r, d)
     best, reach = -math.inf, 0.0
     for p in range(packed.shape_ints[s, PART_START], packed.shape_ints[s, PART_START] + packed.shape_ints[s, PART_COUNT]):
-        if packed.part_ints[p, KIND] == HALF_SPACE:
+        if packed.parts.ints[p, KIND] == HALF_SPACE:
             return math.inf, 0.0
         rp, tp = load_rotation(packed.part_poses, p), load_translation(packed.part_poses, p)
         along = unrotate(rp, local)
-        part = load_part(packed.part_ints, packed.part_reals, p)
-        point = transform(rp, tp, support(packed.vertices, packed.link_starts, packed.links, part, along))
-        best = max(best, dot(local, point) + packed.part_reals[p, RADIUS])
-        center = transform(rp, tp, load3(packed.part_reals, p, CENTER))
-        reach = max(reach, abs(center[0]) + abs(center[1]) + abs(center[2]) + packed.part_reals[p, BOUND])
+        part = load_part(packed.parts, p)
+        point = transform(rp, tp, support(packed.parts, part, along))
+        best = max(best, dot(local, point) + packed.parts.reals[p, RADIUS])
+        center = transform(rp, tp, load3(packed.parts.reals, p, CENTER))
+        reach = max(reach, abs(center[0]) + abs(center[1]) + abs(center[2]) + packed.parts.reals[p, BOUND])
     return best + dot(d, t), reach + abs(t[0]) + abs(t[1]) + abs(t[2])
 
 

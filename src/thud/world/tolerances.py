@@ -8,3 +8,7 @@ from __future__ import annotations
 SAVED_BODIES = 2**24
 SAVED_PARTS = 2**22
 SAVED_DEPTH = 32
+
+#: Boxes are widened by half the distance that is asked for, times this: two of them that are just so far apart must overlap,
+#: whatever way the sums are rounded.
+REACH_SLACK = 1.0 + 1e-12

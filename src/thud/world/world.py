@@ -29,6 +29,7 @@ from thud.world.pair_axes import PairAxes
 from thud.world.rays import BodyTree, first_hits
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
+from thud.world.tolerances import REACH_SLACK
 
 Filter = Callable[[Ints, Ints], npt.ArrayLike]
 
@@ -401,7 +402,7 @@ class World:
         """Pairs whose boxes come within a distance of each other."""
         boxes = self._boxes()
         with self.stats.phase("broad"):
-            bounds, more = boxes.bounds, 0.5 * reach * (1.0 + 1e-12)
+            bounds, more = boxes.bounds, 0.5 * reach * REACH_SLACK
             alive = self._bodies.alive[: self._bodies.used]
             bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
             bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)

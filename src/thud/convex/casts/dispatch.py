@@ -12,6 +12,7 @@ from thud.convex.casts.linear_cast import cast_rows
 from thud.convex.casts.turning_cast import turning_rows
 from thud.convex.queries import PAIR
 from thud.pairing.motions import by_rotation, empty_impacts
+from thud.pairing.rows import PairBatch, impact_fields
 from thud.pose import Pose
 from thud.results import Impacts
 from thud.shapes.compound import Compound
@@ -39,8 +40,7 @@ def _linear(
     packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
 ) -> Impacts:
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
-    run_rows(cast_rows, count, threads, packed, pairs, rows_a, rows_b, 0, move_a, move_b, *fields)
+    run_rows(cast_rows, count, threads, PairBatch(packed, pairs, rows_a, rows_b, 0), move_a, move_b, impact_fields(out))
     return out
 
 
@@ -48,9 +48,8 @@ def _turning(
     packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
 ) -> Impacts:
     out = empty_impacts(count)
-    fields = (out.time, out.point, out.normal, out.status)
-    arguments = (packed, pairs, rows_a, rows_b, 0, move_a, move_b)
-    run_rows(turning_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
+    batch = PairBatch(packed, pairs, rows_a, rows_b, 0)
+    run_rows(turning_rows, count, threads, batch, move_a, move_b, impact_fields(out), rows_per_chunk=_ROWS)
     return out
 
 

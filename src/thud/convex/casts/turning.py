@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud.convex.tolerances import TURN_LEAST
 from thud.math.pose import compose_rotation, rotate, unrotate
 from thud.math.vec3 import cross, dot, norm, sub
 from thud.shapes.packed import KIND, P0, P1, P2, VERTEX_COUNT, VERTEX_START
@@ -24,7 +25,7 @@ MOVER = "Tuple((mat3, vec3, vec3, f8))"
 def turn_rate(w):
     """(unit axis, angle) of a rotation vector; angle 0 where it is too short to have an axis."""
     largest = max(abs(w[0]), max(abs(w[1]), abs(w[2])))
-    if not largest > 1e-290:
+    if not largest > TURN_LEAST:
         return (0.0, 0.0, 1.0), 0.0
     x, y, z = w[0] / largest, w[1] / largest, w[2] / largest
     length = math.sqrt(x * x + y * y + z * z)
@@ -74,23 +75,23 @@ def longer(x, o, u, across, far):
 
 
 @kernel(inner="i8[:,::1], f8[:,::1], f8[:,::1], i8, " + MOVER)
-def core_reach(ints, reals, verts, k, mover):
+def core_reach(parts, k, mover):
     """(across, far): how far the core of part k reaches from the axis of the shape's rotation, and from the shape's origin.
 
     Both are convex functions of the point, so extreme points suffice; round rims are bounded by centre and radius. Neither
     changes while the shape turns.
     """
     r, p, u, _w = mover
-    kind = ints[k, KIND]
+    kind = parts.ints[k, KIND]
     o = unrotate(r, p)
     o = (-o[0], -o[1], -o[2])
     u = unrotate(r, u)
-    p0, p1, p2 = reals[k, P0], reals[k, P1], reals[k, P2]
+    p0, p1, p2 = parts.reals[k, P0], parts.reals[k, P1], parts.reals[k, P2]
     across, far = 0.0, 0.0
     if kind == HULL:
-        start = ints[k, VERTEX_START]
-        for i in range(start, start + ints[k, VERTEX_COUNT]):
-            across, far = longer((verts[0, i], verts[1, i], verts[2, i]), o, u, across, far)
+        start = parts.ints[k, VERTEX_START]
+        for i in range(start, start + parts.ints[k, VERTEX_COUNT]):
+            across, far = longer((parts.vertices[0, i], parts.vertices[1, i], parts.vertices[2, i]), o, u, across, far)
     elif kind == BOX:
         for i in range(8):
             x = p0 if i & 1 else -p0
@@ -115,12 +116,12 @@ def core_reach(ints, reals, verts, k, mover):
 
 
 @device
-def spin(ints, reals, k, mover):
+def spin(parts, k, mover):
     """(|part of the rate across the symmetry axis|, |part along it|) for a solid of revolution about an axis through the
     shape's origin; (inf, inf) for other parts."""
     r, p, u, w = mover
-    kind = ints[k, KIND]
-    round_ = kind in (CYLINDER, CONE) or (kind == ELLIPSOID and reals[k, P0] == reals[k, P1])
+    kind = parts.ints[k, KIND]
+    round_ = kind in (CYLINDER, CONE) or (kind == ELLIPSOID and parts.reals[k, P0] == parts.reals[k, P1])
     if not (round_ and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0):
         return math.inf, math.inf
     z = (r[2], r[5], r[8])

@@ -6,7 +6,7 @@ import math
 
 from thud._core.decorators import device, kernel
 from thud._core.status import OVERLAPPING
-from thud.constants import TOUCH
+from thud.constants import NO_LIMIT, TOUCH
 from thud.convex.gjk import center_axis, gjk_distance
 from thud.convex.local_frame import part_to_world
 from thud.convex.point_distance import point_part
@@ -35,10 +35,10 @@ def closest_on_part(packed, part, point, p):
 
     `point` is the row of a part that is a single point (a sphere of radius 0), for GJK against a hull from outside.
     """
-    if packed.part_ints[part, KIND] != HULL:
-        d, q, _n = point_part(packed.part_ints, packed.part_reals, part, p)
+    if packed.parts.ints[part, KIND] != HULL:
+        d, q, _n = point_part(packed.parts, part, p)
         return d, q
-    height, face = highest_plane(packed.planes, packed.part_ints[part, FACE_START], packed.part_ints[part, FACE_COUNT], p)
+    height, face = highest_plane(packed.planes, packed.parts.ints[part, FACE_START], packed.parts.ints[part, FACE_COUNT], p)
     foot = (
         p[0] - height * packed.planes[face, 0],
         p[1] - height * packed.planes[face, 1],
@@ -47,19 +47,15 @@ def closest_on_part(packed, part, point, p):
     if height <= 0.0:
         return height, foot
     identity = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-    axis = center_axis(packed.part_reals, part, point, identity, p)
+    axis = center_axis(packed.parts, part, point, identity, p)
     status, v, q, _lower = gjk_distance(
-        packed.part_ints,
-        packed.part_reals,
-        packed.vertices,
-        packed.link_starts,
-        packed.links,
+        packed.parts,
         part,
         point,
         identity,
         p,
         axis,
-        1e308,
+        NO_LIMIT,
     )
     if status == OVERLAPPING:
         return height, foot
@@ -69,13 +65,13 @@ def closest_on_part(packed, part, point, p):
 @device
 def contact_slack(packed, part, p):
     """Distance by which a point may be outside by roundoff and still count as on the surface. Part's frame."""
-    bound = packed.part_reals[part, BOUND]
+    bound = packed.parts.reals[part, BOUND]
     if not bound < math.inf:
-        bound = abs(packed.part_reals[part, P3])
+        bound = abs(packed.parts.reals[part, P3])
     c = (
-        abs(packed.part_reals[part, CENTER])
-        + abs(packed.part_reals[part, CENTER + 1])
-        + abs(packed.part_reals[part, CENTER + 2])
+        abs(packed.parts.reals[part, CENTER])
+        + abs(packed.parts.reals[part, CENTER + 1])
+        + abs(packed.parts.reals[part, CENTER + 2])
     )
     return TOUCH * (bound + c + abs(p[0]) + abs(p[1]) + abs(p[2]))
 
@@ -83,10 +79,10 @@ def contact_slack(packed, part, p):
 @device
 def part_contains(packed, part, p):
     """Whether p lies in the closed part. Part's frame."""
-    if packed.part_ints[part, KIND] == HULL:
-        d, _face = highest_plane(packed.planes, packed.part_ints[part, FACE_START], packed.part_ints[part, FACE_COUNT], p)
+    if packed.parts.ints[part, KIND] == HULL:
+        d, _face = highest_plane(packed.planes, packed.parts.ints[part, FACE_START], packed.parts.ints[part, FACE_COUNT], p)
     else:
-        d, _q, _n = point_part(packed.part_ints, packed.part_reals, part, p)
+        d, _q, _n = point_part(packed.parts, part, p)
     return d <= contact_slack(packed, part, p)
 
 

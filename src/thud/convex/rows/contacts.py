@@ -13,7 +13,7 @@ from thud.convex.manifold import pair_manifold
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
-from thud.pairing.rows import pair_rows, relative_pose
+from thud.pairing.rows import placed_shapes
 from thud.shapes.packed import BOUND
 
 
@@ -26,30 +26,13 @@ def _longest_loop(loop_starts):
     return longest
 
 
-@kernel("i8, i8, packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8, i8, i8[::1], i8, i8[::1], f8[:,::1], i8[:,::1], u1[::1]")
-def contact_rows(
-    start,
-    stop,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    margin,
-    limit,
-    offset_in,
-    fill,
-    count_out,
-    real_out,
-    int_out,
-    status_out,
-):
+@kernel("i8, i8, pair_batch, f8, i8, i8[::1], i8, i8[::1], f8[:,::1], i8[:,::1], u1[::1]")
+def contact_rows(start, stop, batch, margin, limit, offset_in, fill, count_out, real_out, int_out, status_out):
     """Contacts of each row: count_out[i] of them, written from offset_in[i] on if `fill`.
 
     real_out rows are point, normal, depth (world frame); int_out rows are row, feature, patch.
     """
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    packed, parts = batch.packed, batch.packed.parts
     corners = _longest_loop(packed.loop_starts)
     face_a, face_b = np.empty((3 * corners, 3)), np.empty((3 * corners, 3))
     spare, out = np.empty((3 * corners, 3)), np.empty((3 * corners, 5))
@@ -57,9 +40,8 @@ def contact_rows(
     x, scratch = np.empty(epa_reals(few)), np.empty(epa_ints(few), np.int64)
     large_x, large_scratch = np.empty(0), np.empty(0, np.int64)
     for i in range(start, stop):
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        world_r, world_t = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+        shape_a, shape_b, row_a, (r, t) = placed_shapes(batch, i)
+        world_r, world_t = load_rotation(batch.poses_a, row_a), load_translation(batch.poses_a, row_a)
         rt, tt = flip(r, t)
         center_b, radius_b = shape_ball(packed, shape_b)
         center_b = transform(r, t, center_b)
@@ -69,7 +51,7 @@ def contact_rows(
             a, node_a = next_part(packed, shape_a, node_a, center_b, radius_b, margin)
             if a < 0:
                 break
-            center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), reals[a, BOUND]
+            center_a, radius_a = transform(rt, tt, part_ball(packed, shape_a, a)), parts.reals[a, BOUND]
             # From A's part to the world.
             pr, pt = load_rotation(packed.part_poses, a), load_translation(packed.part_poses, a)
             out_r, out_t = compose_rotation(world_r, pr), transform(world_r, world_t, pt)
@@ -79,15 +61,13 @@ def contact_rows(
                 if b < 0:
                     break
                 rp, tp = part_pose_in(packed, a, b, r, t)
-                axis = center_axis(reals, a, b, rp, tp)
-                s, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, few, x, scratch)
+                axis = center_axis(parts, a, b, rp, tp)
+                s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, margin, few, x, scratch)
                 if s == UNCONVERGED:
                     # The small polytope may have been full: once more with the large one.
                     if large_x.shape[0] == 0:
                         large_x, large_scratch = np.empty(epa_reals(many)), np.empty(epa_ints(many), np.int64)
-                    s, d, p, n = pair_signed(
-                        ints, reals, verts, link_starts, links, a, b, rp, tp, axis, margin, many, large_x, large_scratch
-                    )
+                    s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, margin, many, large_x, large_scratch)
                 status = max(status, s)
                 if s == SEPARATED and d > margin:
                     continue

@@ -33,94 +33,49 @@ from thud.convex.rows.row_groups import COMPOUND, HULLS, PLAIN
 from thud.convex.shape_pair import compound_distance, compound_signed
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
-from thud.pairing.rows import batch_row, first_axis, pair_rows, relative_pose
-from thud.shapes.packed import PART_START
+from thud.pairing.rows import batch_row, first_axis, placed_parts, placed_shapes
 
 
 @device
-def write_distance(i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out):
+def write_distance(i, reach, status, d, p, n, poses_a, row_a, out):
     """Row i from A's frame to the world. Beyond `reach`: distance inf, points and normal 0."""
-    status_out[i] = status
+    out.status[i] = status
     if d > reach:
-        distance_out[i] = math.inf
+        out.distance[i] = math.inf
         for k in range(3):
-            point_a_out[i, k] = 0.0
-            point_b_out[i, k] = 0.0
-            normal_out[i, k] = 0.0
+            out.point_a[i, k] = 0.0
+            out.point_b[i, k] = 0.0
+            out.normal[i, k] = 0.0
         return
     ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
     p, n = transform(ra, ta, p), rotate(ra, n)
-    distance_out[i] = d
-    point_a_out[i, 0], point_a_out[i, 1], point_a_out[i, 2] = p
-    normal_out[i, 0], normal_out[i, 1], normal_out[i, 2] = n
+    out.distance[i] = d
+    out.point_a[i, 0], out.point_a[i, 1], out.point_a[i, 2] = p
+    out.normal[i, 0], out.normal[i, 1], out.normal[i, 2] = n
     if d == -math.inf:
         # Two half-spaces: no witness on B; keep the fields finite.
-        point_b_out[i, 0], point_b_out[i, 1], point_b_out[i, 2] = p
+        out.point_b[i, 0], out.point_b[i, 1], out.point_b[i, 2] = p
     else:
-        point_b_out[i, 0], point_b_out[i, 1], point_b_out[i, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
+        out.point_b[i, 0], out.point_b[i, 1], out.point_b[i, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
 
 
-@kernel(
-    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def distance_rows(
-    start,
-    stop,
-    rows,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    axes,
-    reach,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    status_out,
-):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def distance_rows(start, stop, rows, batch, axes, reach, out):
     """Unsigned distances of plain pairs, by closed forms or support mappings."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-        status, d, p, n = pair_distance(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach)
-        write_distance(
-            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
-        )
+        a, b, row_a, (r, t) = placed_parts(batch, i)
+        axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+        status, d, p, n = pair_distance(parts, a, b, r, t, axis, reach)
+        write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
 
 
-@kernel(
-    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def hull_distance_rows(
-    start,
-    stop,
-    rows,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    axes,
-    reach,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    status_out,
-):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def hull_distance_rows(start, stop, rows, batch, axes, reach, out):
     """Unsigned distances of pairs of hulls, through the stream (`hull_stream.py`). A search that makes no progress leaves its
     row STALLED, for `distance_rows`."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     s, k = np.empty(SLOTS * SLOT_REALS), np.empty(SLOTS * SLOT_INTS, np.int64)
     live = np.arange(SLOTS).astype(np.uint64)
     count, j = 0, start
@@ -128,16 +83,14 @@ def hull_distance_rows(
         # Fill the free slots with the next pairs.
         while count < SLOTS and j < stop:
             i = batch_row(rows, j)
-            shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-            r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-            a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-            axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-            begin_search(ints, reals, a, b, r, t, axis, i, row_a, live[count], s, k)
+            a, b, row_a, (r, t) = placed_parts(batch, i)
+            axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+            begin_search(parts, a, b, r, t, axis, i, row_a, live[count], s, k)
             count += 1
             j += 1
         if count == 0:
             return
-        wave_supports(verts, link_starts, links, live, count, s, k)
+        wave_supports(parts, live, count, s, k)
         kept = 0
         for m in range(count):
             slot = live[m]
@@ -146,77 +99,33 @@ def hull_distance_rows(
             touch = search_touch(s, o)
             # Not beyond reach before they are known to be apart.
             limit = max(reach, touch)
-            outcome, v, p, lower = distance_step(s, k, o, q, limit, part_size(reals, a, b))
+            outcome, v, p, lower = distance_step(s, k, o, q, limit, part_size(parts, a, b))
             if outcome == GO_ON:
                 # The slots in use stay in front.
                 live[m], live[kept] = live[kept], slot
                 kept += 1
             elif outcome == STALLED:
-                status_out[row] = STALLED
+                out.status[row] = STALLED
             else:
                 status, d, p, n = unsigned_outcome(outcome, v, p, lower, 0.0, 0.0, touch, limit)
-                write_distance(
-                    row, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
-                )
+                write_distance(row, reach, status, d, p, n, batch.poses_a, row_a, out)
         count = kept
 
 
-@kernel(
-    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def compound_distance_rows(
-    start,
-    stop,
-    rows,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    axes,
-    reach,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    status_out,
-):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def compound_distance_rows(start, stop, rows, batch, axes, reach, out):
     """Unsigned distances of pairs of which at least one is compound."""
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        status, d, p, n = compound_distance(packed, shape_a, shape_b, r, t, reach)
-        write_distance(
-            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
-        )
+        shape_a, shape_b, row_a, (r, t) = placed_shapes(batch, i)
+        status, d, p, n = compound_distance(batch.packed, shape_a, shape_b, r, t, reach)
+        write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
 
 
-@kernel(
-    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def signed_rows(
-    start,
-    stop,
-    rows,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    axes,
-    reach,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    status_out,
-):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def signed_rows(start, stop, rows, batch, axes, reach, out):
     """Signed distances of plain pairs: negative penetration depth in an overlap."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     faces = np.int64(EPA_FACES_FIRST)
     small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
     large_x, large_k = np.empty(0), np.empty(0, np.int64)
@@ -224,11 +133,9 @@ def signed_rows(
     j = start
     while j < stop:
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-        status, d, p, n = pair_signed(ints, reals, verts, link_starts, links, a, b, r, t, axis, reach, faces, x, k)
+        a, b, row_a, (r, t) = placed_parts(batch, i)
+        axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+        status, d, p, n = pair_signed(parts, a, b, r, t, axis, reach, faces, x, k)
         if status == UNCONVERGED and faces < EPA_FACES:
             # The small polytope may have been full: once more with the large one.
             faces = np.int64(EPA_FACES)
@@ -237,33 +144,12 @@ def signed_rows(
             x, k = large_x, large_k
             continue
         faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
-        write_distance(
-            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
-        )
+        write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
         j += 1
 
 
-@kernel(
-    "i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1]"
-)
-def compound_signed_rows(
-    start,
-    stop,
-    rows,
-    packed,
-    pairs,
-    poses_a,
-    poses_b,
-    by_shape,
-    axes,
-    reach,
-    distance_out,
-    point_a_out,
-    point_b_out,
-    normal_out,
-    status_out,
-):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def compound_signed_rows(start, stop, rows, batch, axes, reach, out):
     """Signed distances of pairs of which at least one is compound."""
     faces = np.int64(EPA_FACES_FIRST)
     small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
@@ -272,9 +158,8 @@ def compound_signed_rows(
     j = start
     while j < stop:
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        status, d, p, n = compound_signed(packed, shape_a, shape_b, r, t, reach, faces, x, k)
+        shape_a, shape_b, row_a, (r, t) = placed_shapes(batch, i)
+        status, d, p, n = compound_signed(batch.packed, shape_a, shape_b, r, t, reach, faces, x, k)
         if status == UNCONVERGED and faces < EPA_FACES:
             # The small polytope may have been full: once more with the large one.
             faces = np.int64(EPA_FACES)
@@ -283,9 +168,7 @@ def compound_signed_rows(
             x, k = large_x, large_k
             continue
         faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
-        write_distance(
-            i, reach, status, d, p, n, poses_a, row_a, distance_out, point_a_out, point_b_out, normal_out, status_out
-        )
+        write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
         j += 1
 
 

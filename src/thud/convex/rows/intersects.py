@@ -24,44 +24,37 @@ from thud.convex.hull_stream import (
 )
 from thud.convex.rows.row_groups import CLOSED, COMPOUND, HULLS, SUPPORT
 from thud.convex.shape_pair import compound_intersects
-from thud.pairing.rows import batch_row, first_axis, pair_rows, relative_pose
-from thud.shapes.packed import PART_START, RADIUS
+from thud.pairing.rows import batch_row, first_axis, placed_parts, placed_shapes
+from thud.shapes.packed import RADIUS
 
 
-@kernel("i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
-def closed_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes, status_out):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], u1[::1]")
+def closed_rows(start, stop, rows, batch, axes, status_out):
     """Status of pairs that have a closed form."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        axis = center_axis(reals, a, b, r, t)
-        status_out[i] = closed_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[1]
+        a, b, _row, (r, t) = placed_parts(batch, i)
+        axis = center_axis(parts, a, b, r, t)
+        status_out[i] = closed_intersects(parts, a, b, r, t, axis)[1]
 
 
-@kernel("i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
-def support_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes, status_out):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], u1[::1]")
+def support_rows(start, stop, rows, batch, axes, status_out):
     """Status of pairs by their support mappings."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-        radius = reals[a, RADIUS] + reals[b, RADIUS]
-        status_out[i] = gjk_search(ints, reals, verts, link_starts, links, a, b, r, t, axis, radius)[0]
+        a, b, row_a, (r, t) = placed_parts(batch, i)
+        axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+        radius = parts.reals[a, RADIUS] + parts.reals[b, RADIUS]
+        status_out[i] = gjk_search(parts, a, b, r, t, axis, radius)[0]
 
 
-@kernel("i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
-def hull_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes, status_out):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], u1[::1]")
+def hull_rows(start, stop, rows, batch, axes, status_out):
     """Status of pairs of hulls, through the stream (`hull_stream.py`)."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     s, k = np.empty(SLOTS * SLOT_REALS), np.empty(SLOTS * SLOT_INTS, np.int64)
     live = np.arange(SLOTS).astype(np.uint64)
     count, j = 0, start
@@ -69,16 +62,14 @@ def hull_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes
         # Fill the free slots with the next pairs.
         while count < SLOTS and j < stop:
             i = batch_row(rows, j)
-            shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-            r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-            a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-            axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-            begin_search(ints, reals, a, b, r, t, axis, i, row_a, live[count], s, k)
+            a, b, row_a, (r, t) = placed_parts(batch, i)
+            axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+            begin_search(parts, a, b, r, t, axis, i, row_a, live[count], s, k)
             count += 1
             j += 1
         if count == 0:
             return
-        wave_supports(verts, link_starts, links, live, count, s, k)
+        wave_supports(parts, live, count, s, k)
         kept = 0
         for m in range(count):
             slot = live[m]
@@ -93,28 +84,24 @@ def hull_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes
         count = kept
 
 
-@kernel("i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
-def compound_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes, status_out):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], u1[::1]")
+def compound_rows(start, stop, rows, batch, axes, status_out):
     """Status of pairs of which at least one is compound."""
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        status_out[i] = compound_intersects(packed, shape_a, shape_b, r, t)
+        shape_a, shape_b, _row, (r, t) = placed_shapes(batch, i)
+        status_out[i] = compound_intersects(batch.packed, shape_a, shape_b, r, t)
 
 
-@kernel("i8, i8, i8[::1], packed, i8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], u1[::1]")
-def careful_rows(start, stop, rows, packed, pairs, poses_a, poses_b, by_shape, axes, status_out):
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], u1[::1]")
+def careful_rows(start, stop, rows, batch, axes, status_out):
     """Status of pairs whose quick search has come to a halt, with all the care there is."""
-    ints, reals, verts = packed.part_ints, packed.part_reals, packed.vertices
-    link_starts, links = packed.link_starts, packed.links
+    parts = batch.packed.parts
     for j in range(start, stop):
         i = batch_row(rows, j)
-        shape_a, shape_b, row_a, row_b = pair_rows(pairs, poses_a, poses_b, by_shape, i)
-        r, t = relative_pose(poses_a, row_a, poses_b, row_b)
-        a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
-        axis = first_axis(axes, i, poses_a, row_a, center_axis(reals, a, b, r, t))
-        status_out[i] = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, t, axis)[0]
+        a, b, row_a, (r, t) = placed_parts(batch, i)
+        axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
+        status_out[i] = pair_intersects(parts, a, b, r, t, axis)[0]
 
 
 BY_WAY = {CLOSED: closed_rows, SUPPORT: support_rows, HULLS: hull_rows, COMPOUND: compound_rows}

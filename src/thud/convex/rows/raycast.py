@@ -8,6 +8,7 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.convex.local_frame import part_to_world
+from thud.convex.tolerances import BOX_RAY_SLACK
 from thud.geometry.ray_local import (
     ray_box_local,
     ray_capsule_local,
@@ -64,11 +65,11 @@ def ray_half_space(n, offset, o, d):
 @kernel(inner="packed, i8, vec3, vec3")
 def ray_part(packed, part, o, d):
     """Ray against a convex part, in its frame; d of unit length: (t, nx, ny, nz), t inf for a miss, 0 from inside."""
-    kind = packed.part_ints[part, KIND]
-    radius = packed.part_reals[part, RADIUS]
-    p0, p1, p2 = packed.part_reals[part, P0], packed.part_reals[part, P1], packed.part_reals[part, P2]
+    kind = packed.parts.ints[part, KIND]
+    radius = packed.parts.reals[part, RADIUS]
+    p0, p1, p2 = packed.parts.reals[part, P0], packed.parts.reals[part, P1], packed.parts.reals[part, P2]
     if kind == HULL:
-        return ray_planes(packed.planes, packed.part_ints[part, FACE_START], packed.part_ints[part, FACE_COUNT], o, d)
+        return ray_planes(packed.planes, packed.parts.ints[part, FACE_START], packed.parts.ints[part, FACE_COUNT], o, d)
     if kind == BOX:
         return ray_box_local(o, d, (p0, p1, p2))
     if kind == CAPSULE:
@@ -80,7 +81,7 @@ def ray_part(packed, part, o, d):
     if kind == ELLIPSOID:
         return ray_ellipsoid_local(o, d, (p0, p1, p2))
     if kind == HALF_SPACE:
-        return ray_half_space((p0, p1, p2), packed.part_reals[part, P3], o, d)
+        return ray_half_space((p0, p1, p2), packed.parts.reals[part, P3], o, d)
     return ray_sphere_local(o, d, radius)
 
 
@@ -94,7 +95,7 @@ def ray_reaches_box(packed, node, o, d, reach):
         t0, t1 = slab_interval(ok, dk, packed.node_boxes[node, k], packed.node_boxes[node, 3 + k])
         near, far = max(near, t0), min(far, t1)
     # A hair of slack: the part's own test decides.
-    return near <= far + 1e-12 * (abs(far) + abs(near))
+    return near <= far + BOX_RAY_SLACK * (abs(far) + abs(near))
 
 
 @kernel(inner="packed, i8, f8[:,::1], i8, vec3, vec3, f8, i8")

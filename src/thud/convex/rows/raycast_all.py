@@ -27,14 +27,14 @@ from thud.shapes.shape import HALF_SPACE
 def part_exit(packed, part, o, d, entry, normal):
     """(t, outward normal) where the ray leaves a part that it enters at `entry`, with that normal, or starts in (entry 0,
     normal 0). The part's frame. t is inf for a half-space that it never leaves."""
-    if packed.part_ints[part, KIND] == HALF_SPACE:
-        n = (packed.part_reals[part, P0], packed.part_reals[part, P1], packed.part_reals[part, P2])
+    if packed.parts.ints[part, KIND] == HALF_SPACE:
+        n = (packed.parts.reals[part, P0], packed.parts.reals[part, P1], packed.parts.reals[part, P2])
         speed = dot(n, d)
         if speed <= 0.0:
             return math.inf, (0.0, 0.0, 0.0)
-        return max((packed.part_reals[part, P3] - dot(n, o)) / speed, 0.0), n
+        return max((packed.parts.reals[part, P3] - dot(n, o)) / speed, 0.0), n
     # Backward from beyond a ball about the part.
-    beyond = norm(sub(load3(packed.part_reals, part, CENTER), o)) + 2.0 * packed.part_reals[part, BOUND]
+    beyond = norm(sub(load3(packed.parts.reals, part, CENTER), o)) + 2.0 * packed.parts.reals[part, BOUND]
     back, nx, ny, nz = ray_part(packed, part, add_scaled(o, d, beyond), (-d[0], -d[1], -d[2]))
     if back < math.inf:
         return max(beyond - back, entry), (nx, ny, nz)

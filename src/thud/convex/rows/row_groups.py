@@ -52,12 +52,12 @@ def row_groups(packed: Packed, pairs: Ints, ways: Table) -> list[tuple[int, Ints
     """(way, rows) of a batch, `ALL_ROWS` where all of them go the same way."""
     if len(pairs) == 1:
         # A call for one pose waits for this: `item` is the fastest way to a number.
-        shape, part = packed.shape_ints.item, packed.part_ints.item
+        shape, part = packed.shape_ints.item, packed.parts.ints.item
         a, b = pairs.item(0, 0), pairs.item(0, 1)
         if shape(a, NODE_COUNT) or shape(b, NODE_COUNT):
             return [(COMPOUND, ALL_ROWS)]
         return [(ways.item(part(shape(a, PART_START), KIND), part(shape(b, PART_START), KIND)), ALL_ROWS)]
-    kinds = packed.part_ints[packed.shape_ints[:, PART_START], KIND]
+    kinds = packed.parts.ints[packed.shape_ints[:, PART_START], KIND]
     compound = packed.shape_ints[:, NODE_COUNT] > 0
     way = ways[kinds[pairs[:, 0]], kinds[pairs[:, 1]]]
     way[compound[pairs[:, 0]] | compound[pairs[:, 1]]] = COMPOUND

@@ -14,6 +14,7 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
+from thud.particles.colliders.tolerances import PLANAR_SINE
 
 # Kinds that kernels dispatch on; up to POLYGON they are planar.
 PLANE, RECTANGLE, DISC, POLYGON, QUADRIC = range(5)
@@ -47,7 +48,7 @@ def planar(
     """A planar element from its origin and the edges of its (s, t) coordinates, which need not be at right angles."""
     normal = np.cross(u, v)
     length = float(np.linalg.norm(normal))
-    if not length > 1e-12 * float(np.linalg.norm(u) * np.linalg.norm(v)):
+    if not length > PLANAR_SINE * float(np.linalg.norm(u) * np.linalg.norm(v)):
         raise InvalidInputError(f"edges: expected two that span a plane, got {u.tolist()} and {v.tolist()}")
     normal = normal / length
     # Dual vectors: du . u = 1, du . v = 0 and the other way round.

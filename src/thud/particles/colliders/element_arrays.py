@@ -44,6 +44,7 @@ class ElementArrays(NamedTuple):
 def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArrays:
     """Arrays of the elements of colliders, given as (collider, its elements)."""
     from thud.bvh.morton_tree import build_morton_tree
+    from thud.constants import TINY
     from thud.particles.colliders.tolerances import BOUNDS_SLACK, ELEMENT_BOX_SLACK
 
     flat = [(collider, part, element) for collider, elements in groups for part, element in enumerate(elements)]
@@ -71,7 +72,7 @@ def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArr
         boxes[row] = element.box + np.array([-grow, -grow, -grow, grow, grow, grow])
     all_clips = np.concatenate(clips)
     # Normals of unit length, so that slack is a length.
-    all_clips /= np.maximum(np.linalg.norm(all_clips[:, :3], axis=1, keepdims=True), 1e-300)
+    all_clips /= np.maximum(np.linalg.norm(all_clips[:, :3], axis=1, keepdims=True), TINY)
     if len(flat):
         node_boxes, skip, item = build_morton_tree(boxes)
     else:

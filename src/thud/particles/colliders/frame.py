@@ -10,6 +10,7 @@ from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_poses
+from thud.particles.colliders.tolerances import COLLIDER_BOX_SLACK
 from thud.pose import PoseLike
 
 # Columns of a frame: the inverse pose, p -> M p + m, in floats (M row-major, then m) and what the floats leave; the rotation
@@ -59,5 +60,5 @@ def one_pose(pose: PoseLike) -> Floats:
 
 def widened(lower: Floats, upper: Floats) -> Floats:
     """(6,) a box moved outward by the roundoff of its making."""
-    slack = 8.0 * np.finfo(float).eps * np.maximum(np.abs(lower), np.abs(upper)).max()
+    slack = COLLIDER_BOX_SLACK * np.maximum(np.abs(lower), np.abs(upper)).max()
     return np.concatenate([lower - slack, upper + slack])

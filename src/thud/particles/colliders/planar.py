@@ -13,7 +13,7 @@ from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import DISC, EVERYWHERE, PLANE, POLYGON, RECTANGLE, Element, any_tangents, box_of, planar
-from thud.particles.colliders.tolerances import PLANAR_POLYGON
+from thud.particles.colliders.tolerances import PLANAR_POLYGON, POLYGON_AREA
 
 
 def _unit(normal: npt.ArrayLike) -> Floats:
@@ -142,7 +142,7 @@ class Polygon(Collider):
         normal = np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0)
         size = float(np.ptp(outline, axis=0).max())
         length = float(np.linalg.norm(normal))
-        if not length > 1e-12 * size * size:
+        if not length > POLYGON_AREA * size * size:
             raise InvalidInputError("vertices: expected an outline that encloses an area")
         normal = normal / length
         loops = [outline] + [np.asarray(hole) for hole in self.holes]

@@ -13,6 +13,7 @@ from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import EVERYWHERE, Element, quadric
+from thud.particles.colliders.tolerances import QUADRIC_ROTATION, QUADRIC_SYMMETRY, QUADRIC_ZERO
 from thud.pose import finite_array, rotation_from_quaternion
 
 
@@ -23,7 +24,7 @@ def _rotation(value: npt.ArrayLike | None) -> Floats:
     array = finite_array(value, "rotation")
     if array.shape == (4,):
         return rotation_from_quaternion(array[None], "rotation")[0].reshape(3, 3)
-    if array.shape != (3, 3) or np.abs(array @ array.T - np.eye(3)).max() > 1e-9 or np.linalg.det(array) < 0.0:
+    if array.shape != (3, 3) or np.abs(array @ array.T - np.eye(3)).max() > QUADRIC_ROTATION or np.linalg.det(array) < 0.0:
         raise InvalidInputError("rotation: expected a unit quaternion (wxyz) or a 3x3 rotation matrix")
     return array
 
@@ -61,7 +62,7 @@ class Quadric(Collider):
         if matrix.shape != (4, 4):
             raise InvalidInputError(f"matrix: expected shape (4, 4), got {matrix.shape}")
         scale = np.abs(matrix).max()
-        if np.abs(matrix - matrix.T).max() > 1e-12 * scale:
+        if np.abs(matrix - matrix.T).max() > QUADRIC_SYMMETRY * scale:
             raise InvalidInputError("matrix: expected a symmetric one; (Q + Q^T) / 2 is the same surface")
         if not np.abs(matrix[:3]).max() > 0.0:
             raise InvalidInputError("matrix: expected at least one coefficient of x, y or z that is not zero")
@@ -203,12 +204,12 @@ class QuadricForm:
 
 
 def quadric_form(matrix: Floats, origin: Floats) -> QuadricForm:
-    """Kind, place and axes of a quadric from its matrix, by the eigenvalues of A. What is within 1e-12 of 0 counts as 0."""
+    """Kind, place and axes of a quadric from its matrix, by the eigenvalues of A. What is within QUADRIC_ZERO of 0 is 0."""
     a, g, j = matrix[:3, :3], matrix[:3, 3], float(matrix[3, 3])
     values, axes = np.linalg.eigh(a)
     ends = (-np.inf, np.inf)
     none = QuadricForm("other", origin.copy(), np.eye(3), np.ones(3), ends)
-    large = np.abs(values) > 1e-12 * np.abs(values).max() if np.abs(values).max() > 0 else np.zeros(3, bool)
+    large = np.abs(values) > QUADRIC_ZERO * np.abs(values).max() if np.abs(values).max() > 0 else np.zeros(3, bool)
     if large.sum() < 2:
         return none
     local_g = axes.T @ g
@@ -222,7 +223,7 @@ def quadric_form(matrix: Floats, origin: Floats) -> QuadricForm:
         # Now at most one is negative; its axis goes last.
         order = np.argsort(negative, kind="stable")
         values, axes, negative = values[order], _right_handed(axes[:, order]), negative[order]
-        tiny = 1e-12 * (abs(j) + float(np.abs(local_g) @ np.abs(center_local)))
+        tiny = QUADRIC_ZERO * (abs(j) + float(np.abs(local_g) @ np.abs(center_local)))
         if not negative.any():
             if constant >= -tiny:
                 return none
@@ -235,7 +236,7 @@ def quadric_form(matrix: Floats, origin: Floats) -> QuadricForm:
     order = np.array([k for k in range(3) if k != flat] + [flat])
     values, axes, local_g, center_local = values[order], axes[:, order], local_g[order], center_local[order]
     rise = local_g[2]
-    if abs(rise) > 1e-12 * np.abs(matrix).max():
+    if abs(rise) > QUADRIC_ZERO * np.abs(matrix).max():
         # k0 x^2 + k1 y^2 + 2 rise z + constant = 0
         center_local[2] = -constant / (2.0 * rise)
         at = origin + axes @ center_local

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from thud.constants import UNIT_ROUNDOFF
+
 #: A polygon's vertices lie in one plane if they are within this part of its size of it: loose, since corners come rounded
 #: to float32 from files.
 PLANAR_POLYGON = 1e-6
@@ -10,3 +12,24 @@ PLANAR_POLYGON = 1e-6
 #: edge between two of them hits one, whatever way its point is rounded. Boxes of elements are wider by more than that.
 BOUNDS_SLACK = 1e-13
 ELEMENT_BOX_SLACK = 1e-12
+
+#: Boxes of colliders are moved outward by this part of their largest coordinate: corners are turned and moved by some ten
+#: operations.
+COLLIDER_BOX_SLACK = 16.0 * UNIT_ROUNDOFF
+
+#: A 3x3 rotation of a quadric is accepted when its rows are orthonormal to this: it is used as it is, so that what is off
+#: shears the surface by as much.
+QUADRIC_ROTATION = 1e-9
+
+#: A quadric's matrix is symmetric when its halves differ by less than this part of its largest entry: many times the roundoff
+#: of a product of three matrices.
+QUADRIC_SYMMETRY = 1e-12
+
+#: Eigenvalues and constants of a quadric below this part of what they are made of are 0: it is a cone, a paraboloid, a cylinder
+#: then. Many times their roundoff, so that a rotated cylinder stays one.
+QUADRIC_ZERO = 1e-12
+
+#: Edges span a plane when the sine of their angle is above this, and an outline encloses an area when twice that is above this
+#: part of its size squared; below, the normal would have fewer than four digits.
+PLANAR_SINE = 1e-12
+POLYGON_AREA = 1e-12

@@ -47,6 +47,7 @@ from thud.particles.crossings.tolerances import (
     BLOB_EXACT,
     BLOB_NOISE,
     BLOB_RESOLUTION,
+    BLOB_SHORTEST,
     BLOB_STEPS,
     START_SAME,
     START_SLOPE,
@@ -248,7 +249,7 @@ def _sign(low, high):
 def scan(balls, items, spans, count, threshold, local, begin, end, side, since, left, cells, out):
     """(found, low, high, side, since, cells left): looks from begin to end for a change of h's sign from `side` (0: not known),
     which it had at `since`. found: 1 if it changes between low and high, 2 if no cells are left; it has not until low."""
-    least = max(BLOB_RESOLUTION * (end - begin), 8.0 * UNIT_ROUNDOFF * end)
+    least = max(BLOB_RESOLUTION * (end - begin), BLOB_SHORTEST * end)
     cells[0, 0], cells[0, 1], depth = begin, end, 1
     while depth > 0:
         depth -= 1

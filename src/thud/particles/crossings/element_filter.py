@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device
-from thud.constants import UNIT_ROUNDOFF
 from thud.particles.colliders.element import QUADRIC
 from thud.particles.colliders.element_arrays import KIND, NORMAL, ORIGIN, G, J
 from thud.particles.crossings.elements import abs_dot3, abs_times_quadric, dot3, in_bounds, path_at, real3, times_quadric
-from thud.particles.crossings.tolerances import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS
+from thud.particles.crossings.tolerances import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS, PATH_ROUNDOFF
 from thud.particles.tolerances import START_ROUNDOFF
 
 
@@ -183,7 +182,7 @@ def rough_crossing(elements, e, x, v, a, best, reach):
     if begin > 0.0:
         far = max(abs(x[0]), abs(x[1]), abs(x[2]))
         fast, steady = max(abs(v[0]), abs(v[1]), abs(v[2])), max(abs(a[0]), abs(a[1]), abs(a[2]))
-        off = 4.0 * UNIT_ROUNDOFF * (far + begin * (fast + begin * steady))
+        off = PATH_ROUNDOFF * (far + begin * (fast + begin * steady))
         x = path_at(x, v, a, begin)
         v = (v[0] + begin * a[0], v[1] + begin * a[1], v[2] + begin * a[2])
     c, r, start = rough_quadric(elements.reals, e, x, v, a, off)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
+from thud.constants import TINY
 from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART
 from thud.particles.crossings.element_filter import DOUBTFUL, rough_crossing
 from thud.particles.crossings.elements import dot3, element_crossing, gradient, path_at
@@ -28,7 +29,7 @@ def chord_axis(x, v, a, t):
     sag = -0.125 * a * t * t
     slack = PATH_SLACK * (abs(x) + t * (abs(v) + t * abs(a)))
     # A path that stays has any speed that is too small to matter.
-    inverse = 1.0 / w if abs(w) > 1e-300 else 1e300
+    inverse = 1.0 / w if abs(w) > TINY else 1e300
     return inverse, x + min(sag, 0.0) - slack, x + max(sag, 0.0) + slack
 
 

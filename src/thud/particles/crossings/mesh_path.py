@@ -13,7 +13,6 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import drop_axis, load3
 from thud.geometry.predicates import two_diff
 from thud.particles.colliders.frame import ROTATION
@@ -37,7 +36,7 @@ from thud.particles.crossings.path_box import (
     piece_box,
     write_hit,
 )
-from thud.particles.crossings.tolerances import START_SAME, START_SLOPE, TRIANGLE_EDGE, TRIANGLE_FLAT
+from thud.particles.crossings.tolerances import START_SAME, START_SLOPE, TRIANGLE_EDGE, TRIANGLE_FLAT, TRIANGLE_SIDE
 from thud.particles.tolerances import START_ROUNDOFF
 
 _I = np.int64
@@ -154,7 +153,7 @@ def _beyond(a, b, p, sign, reach):
     px, py = p[0] - a[0], p[1] - a[1]
     side = sign * (x * py - y * px)
     # The roundoff of these lines themselves adds to it.
-    reach += 4.0 * UNIT_ROUNDOFF * (abs(px) + abs(py))
+    reach += TRIANGLE_SIDE * (abs(px) + abs(py))
     return side < -reach * (abs(x) + abs(y))
 
 

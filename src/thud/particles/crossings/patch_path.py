@@ -34,8 +34,11 @@ from thud.particles.crossings.tolerances import (
     PATCH_GAIN,
     PATCH_NEAR,
     PATCH_RESOLUTION,
+    PATCH_STEP,
+    PATCH_TIME,
     PATCH_TOUCH,
     PATH_PATCH_EDGE,
+    PATH_ROUNDOFF,
     START_SAME,
     START_SLOPE,
 )
@@ -119,7 +122,7 @@ def patch_newton(e, f, g, y, v, acc, a, b, s):
         a, b, s = a + da, b + db, s + ds
         if not abs(a) + abs(b) < 16.0:
             return False, a, b, s
-        if abs(da) + abs(db) <= 1e-9:
+        if abs(da) + abs(db) <= PATCH_STEP:
             return True, a, b, s
     return False, a, b, s
 
@@ -173,7 +176,7 @@ def settle_start(corners, local, same, last, a, b, tau):
     near = (START_SAME if same else START_ROUNDOFF) * local[SIZE]
     above = dot(n, sub(path_from_corner(corners, local, 0.0), _sum3(e, a, f, b, g, a * b)))
     # The root of the start is where its distance is used up; a hop, however low, comes down later.
-    if abs(above) > near or abs(tau * goes) > 2.0 * abs(above) + 4.0 * UNIT_ROUNDOFF * local[SIZE]:
+    if abs(above) > near or abs(tau * goes) > 2.0 * abs(above) + PATH_ROUNDOFF * local[SIZE]:
         return tau if tau >= 0.0 else math.inf
     comes = dot(n, came)
     fast, speed = math.sqrt(dot(came, came)), math.sqrt(dot(v, v))
@@ -289,7 +292,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
     fast = math.sqrt(dot(v, v)) + span * math.sqrt(dot(acc, acc))
     least = PATCH_RESOLUTION * (wide_a + wide_b + fast * span)
     half = 0.5 + PATH_PATCH_EDGE
-    slack = 4.0 * UNIT_ROUNDOFF * end
+    slack = PATCH_TIME * end
     _put(cells, 0, 0.5, 0.5, 0.5 * span, half, half, 0.5 * span + slack)
     found, found_a, found_b = math.inf, 0.0, 0.0
     depth, left = 1, PATCH_CELLS

@@ -16,7 +16,7 @@ import math
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.particles.crossings.double_double import dd_product, dd_scaled, dd_shifted, dd_sum
-from thud.particles.crossings.tolerances import ROOT_FARTHEST, ROOT_STEPS, ROOT_TOUCH
+from thud.particles.crossings.tolerances import ROOT_FARTHEST, ROOT_PRECISE, ROOT_SIGN, ROOT_STEPS, ROOT_TOUCH
 
 
 @exact_device
@@ -75,7 +75,7 @@ def sign_at(c, t):
     """Sign of h(t); 0 where it cannot be told from a touch."""
     size = magnitude(c, t)
     h = rough_value(c, t)
-    if abs(h) <= 16.0 * UNIT_ROUNDOFF * size:
+    if abs(h) <= ROOT_SIGN * size:
         h = value(c, t)[0]
         if abs(h) <= ROOT_TOUCH * size:
             return 0
@@ -102,7 +102,7 @@ def bracketed_root(c, low, high, sign_low):
         h = 0.0
         if not exact:
             h = rough_value(c, t)
-            exact = abs(h) <= 64.0 * UNIT_ROUNDOFF * magnitude(c, t)
+            exact = abs(h) <= ROOT_PRECISE * magnitude(c, t)
         if exact:
             h = value(c, t)[0]
         if h == 0.0:

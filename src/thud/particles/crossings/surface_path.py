@@ -22,7 +22,8 @@ from thud.particles.crossings.path_box import (
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.patch import line_meets_patch, load_patch, patch_normal
 from thud.terrain.collision.volumes import box_of, load_cell
-from thud.terrain.collision.walk import CELL_STACK, in_outline, outline, push_coarsest, push_finer
+from thud.terrain.collision.walk import in_outline, outline, push_coarsest, push_finer
+from thud.terrain.collision.work_space import CELL_STACK
 from thud.terrain.surface_arrays import QUAD, S, T
 
 _I = np.int64

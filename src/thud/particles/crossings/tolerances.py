@@ -9,6 +9,12 @@ from thud.constants import UNIT_ROUNDOFF
 #: roundoff shows by its square.
 ROOT_TOUCH = 1e-29
 
+#: The sign of a polynomial in floats is believed above this part of its terms' magnitudes: eight operations and roundings of
+#: five coefficients lose no more. A search for a root goes on with double-doubles from ROOT_PRECISE on: it needs digits, not
+#: only a sign.
+ROOT_SIGN = 16.0 * UNIT_ROUNDOFF
+ROOT_PRECISE = 64.0 * UNIT_ROUNDOFF
+
 #: Most steps of a bracketed root (a count): Newton's method takes about six, halving alone some hundred. The farthest root
 #: that is looked for, in seconds, when a particle lives for ever: its fourth power is still a number.
 ROOT_STEPS = 400
@@ -18,6 +24,9 @@ ROOT_FARTHEST = 1e75
 #: coordinate of the path, start, pose and collider included: it is evaluated by some ten operations, and the time at which it
 #: comes to a bound by as many.
 PATH_SLACK = 64.0 * UNIT_ROUNDOFF
+
+#: Roundoff of one place on a path, times the sum of the magnitudes in a coordinate of it: two products and two sums.
+PATH_ROUNDOFF = 4.0 * UNIT_ROUNDOFF
 
 #: The end of the search lies where a path has left the box of the collider, widened by this part of it, for good: many times
 #: the roundoff.
@@ -34,6 +43,10 @@ START_SLOPE = 64.0 * UNIT_ROUNDOFF
 #: roundoff of the point where it meets the plane, so that it never slips between two triangles.
 TRIANGLE_EDGE = 32.0 * UNIT_ROUNDOFF
 
+#: And the side of an edge on which a point lies is right to this, times its distance from a corner along each axis: two
+#: differences, two products and their difference.
+TRIANGLE_SIDE = 4.0 * UNIT_ROUNDOFF
+
 #: A triangle whose normal is shorter than this part of the product of its two edges has no area; double-doubles would make one
 #: of their roundoff.
 TRIANGLE_FLAT = 2.0**-96
@@ -41,6 +54,9 @@ TRIANGLE_FLAT = 2.0**-96
 #: Blobs (`crossings/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
 #: the balls: two crossings closer to each other than that may be taken for none.
 BLOB_RESOLUTION = 2.0**-40
+
+#: Nor shorter than this part of the time at which they end, some roundoffs: their ends would be the same.
+BLOB_SHORTEST = 8.0 * UNIT_ROUNDOFF
 
 #: Nor are cells halved further over which h changes by no more than this many times the roundoff of one value: halves would
 #: tell no more. Values with 32 digits are right to the other part.
@@ -82,3 +98,10 @@ PATCH_GAIN = 0.7
 #: Most cells of one search (a count): a generic crossing takes two or three, a touch some hundred. Then the answer is a lower
 #: bound.
 PATCH_CELLS = 4096
+
+#: Newton's method in floats has found a crossing with a patch when a step is below this part of the patch: the next would be
+#: its square, less than roundoff.
+PATCH_STEP = 1e-9
+
+#: Times of the whole search are widened by this part of its end: the roundoff of where it begins and ends.
+PATCH_TIME = 4.0 * UNIT_ROUNDOFF

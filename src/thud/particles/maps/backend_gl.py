@@ -12,7 +12,6 @@ context lives on one of our own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
-from thud._core.gl import INSTALL, GlThread, make_context
+from thud._core.gl import INSTALL, GlStage, GlThread
+from thud._core.gl_buffers import Belongings, bind_tables, first_number
+from thud._core.gl_programs import set_uniforms, shader_source
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
 from thud.particles.colliders import element, element_arrays
@@ -55,7 +56,7 @@ STATE = np.dtype([
 
 def _source(name: str) -> str:
     """A shader, with the columns and constants it shares with Python."""
-    names: dict[str, int | float] = {
+    names: dict[str, int | float | str] = {
         "ELEMENT_INTS": element_arrays.CLIP_END + 1,
         "ELEMENT_REALS": element_arrays.WIDTH,
         "START_ROUNDOFF": START_ROUNDOFF,
@@ -80,16 +81,14 @@ def _source(name: str) -> str:
     names |= {key: getattr(element, key) for key in ("RECTANGLE", "DISC", "POLYGON", "QUADRIC")}
     names |= {key: value for key, value in vars(element_charts).items() if key.startswith("CHART_")}
     names |= {"AROUND": element_charts.AROUND, "SHEETS": element_charts.SHEETS}
-    text = [f"#define {key} {value!r}{'LF' if isinstance(value, float) else ''}" for key, value in names.items()]
-    body = (Path(__file__).parent / "shaders" / name).read_text()
-    return "\n".join(["#version 430 core", *text, "#line 1", body])
+    return shader_source(Path(__file__).parent / "shaders" / name, names)
 
 
-class _Stage:
+class _Stage(GlStage):
     """The OpenGL context and its programs."""
 
     def __init__(self) -> None:
-        self.context = make_context()
+        super().__init__()
         blocks = self.context.info.get("GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS", 0)
         if blocks < STORAGE_BLOCKS:
             self.context.release()
@@ -106,19 +105,16 @@ class _Stage:
         return self.programs[name]
 
 
-_thread = GlThread("thud-gl", "numba")
-_stage: _Stage | None = None
+_thread = GlThread("thud-gl", "numba", _Stage)
 
 
-def _on_stage(function: Callable[[_Stage, ExitStack], _Answer]) -> _Answer:
-    """Call a function with the stage, on its thread; what it puts on the stack is released after."""
+def _on_stage(function: Callable[[_Stage, Belongings], _Answer]) -> _Answer:
+    """Call a function with the stage, on its thread; what it makes there is released after."""
 
     def call() -> _Answer:
-        global _stage
-        if _stage is None:
-            _stage = _Stage()
-        with ExitStack() as stack:
-            return function(_stage, stack)
+        stage = _thread.stage()
+        with Belongings(stage, "colliders, textures", "numba") as made:
+            return function(stage, made)
 
     return _thread.run(call)
 
@@ -126,22 +122,22 @@ def _on_stage(function: Callable[[_Stage, ExitStack], _Answer]) -> _Answer:
 class _Flights:
     """The vertex program with its tables on the graphics card."""
 
-    def __init__(self, stage: _Stage, stack: ExitStack, system: ParticleSystem, colliders: ColliderSet, extent: float) -> None:
-        self.stage, self.context, self.stack, self.system = stage, stage.context, stack, system
+    def __init__(self, stage: _Stage, made: Belongings, system: ParticleSystem, colliders: ColliderSet, extent: float) -> None:
+        self.stage, self.context, self.made, self.system = stage, stage.context, made, system
         arrays, context = colliders.elements, stage.context
         self.program = stage.program("flight", varyings=["place", "velocity", "came", "normal", "arrival", "clock", "marks"])
         self.tables = {
-            4: self.table(arrays.ints.astype(np.int32)),
-            5: self.table(arrays.reals),
-            6: self.table(arrays.boxes),
-            7: self.table(arrays.sides),
-            8: self.table(arrays.clips),
-            9: self.table(colliders.materials),
-            10: self.table(map_charts(colliders, extent).rows),
+            4: made.table(arrays.ints.astype(np.int32)),
+            5: made.table(arrays.reals),
+            6: made.table(arrays.boxes),
+            7: made.table(arrays.sides),
+            8: made.table(arrays.clips),
+            9: made.table(colliders.materials),
+            10: made.table(map_charts(colliders, extent).rows),
         }
         self.collider, self.part = arrays.ints[:, element_arrays.COLLIDER], arrays.ints[:, element_arrays.PART]
         seed = int(system._key)
-        self.set(
+        set_uniforms(
             self.program,
             element_count=len(arrays.ints),
             bounces=min(system._bounces, 2**31 - 2),
@@ -149,32 +145,10 @@ class _Flights:
             seed=(seed & 0xFFFFFFFF, seed >> 32),
         )
         # A vertex knows its number alone.
-        self.array = self.keep(context.vertex_array(self.program, []))
-        self.alive = self.table(np.zeros(4, np.uint32))
+        self.array = made.keep(context.vertex_array(self.program, []))
+        self.alive = made.table(np.zeros(4, np.uint32))
         # Without a display there is no frame buffer to begin with, and nothing runs without one.
-        self.nowhere = self.keep(context.framebuffer([self.keep(context.renderbuffer((1, 1)))]))
-
-    def keep(self, thing: Any) -> Any:
-        """Release it in the end."""
-        self.stack.callback(thing.release)
-        return thing
-
-    def table(self, values: npt.NDArray[Any]) -> Any:
-        """A buffer of numbers; never empty, which OpenGL does not have."""
-        data = np.ascontiguousarray(values).tobytes()
-        most = self.context.info["GL_MAX_SHADER_STORAGE_BLOCK_SIZE"]
-        if len(data) > most:
-            raise UnsupportedQueryError(
-                f'colliders, textures: a table of {len(data)} bytes is more than the driver\'s {most}; backend="numba" has it'
-            )
-        return self.keep(self.context.buffer(data or bytes(64)))
-
-    @staticmethod
-    def set(program: Any, **values: Any) -> None:
-        """Set uniforms; those that the compiler has dropped are nobody's."""
-        for name, value in values.items():
-            if name in program:
-                program[name].value = value
+        self.nowhere = made.keep(context.framebuffer([made.keep(context.renderbuffer((1, 1)))]))
 
     def runs(self, t0: float, t1: float) -> Iterator[tuple[Ints, Ints, int, Any]]:
         """One run after the other: particle and generation of its rows, how many, and the buffer of `STATE`."""
@@ -188,8 +162,8 @@ class _Flights:
         ends = np.cumsum(count)
         total = int(ends[-1])
         size = min(GL_CHUNK, max(total, 1))
-        states = [self.keep(self.context.buffer(reserve=size * STATE.itemsize)) for _ in range(2)]
-        ids, clocks, starts = (self.keep(self.context.buffer(reserve=size * width)) for width in (16, 16, 72))
+        states = [self.made.room(size * STATE.itemsize) for _ in range(2)]
+        ids, clocks, starts = (self.made.room(size * width) for width in (16, 16, 72))
         for begin in range(0, total, size):
             row = np.arange(begin, min(begin + size, total))
             particle = np.searchsorted(ends, row, side="right")
@@ -205,24 +179,21 @@ class _Flights:
             given = (system._position, system._velocity, system._acceleration)
             values = [a[particle] if len(a) > 1 else a for a in given]
             starts.write(np.concatenate([a.ravel() for a in values]).tobytes())
-            self.set(
+            set_uniforms(
                 self.program,
                 starts_at=(0, values[0].size, values[0].size + values[1].size),
                 starts_step=tuple(3 if len(a) > 1 else 0 for a in given),
             )
             turn = 0
             while True:
-                self.set(self.program, first_round=int(turn == 0))
-                for place, buffer in (
-                    self.tables | {0: ids, 1: clocks, 2: starts, 11: states[1 - turn % 2], 12: self.alive}
-                ).items():
-                    buffer.bind_to_storage_buffer(place)
+                set_uniforms(self.program, first_round=int(turn == 0))
+                bind_tables(self.tables | {0: ids, 1: clocks, 2: starts, 11: states[1 - turn % 2], 12: self.alive})
                 self.alive.write(bytes(16))
                 self.nowhere.use()
                 self.array.transform(states[turn % 2], mode=self.context.POINTS, vertices=len(row))
                 yield particle, generation, len(row), states[turn % 2]
                 self.context.memory_barrier()
-                if np.frombuffer(self.alive.read(4), np.uint32)[0] == 0:
+                if first_number(self.alive) == 0:
                     break
                 turn += 1
 
@@ -258,10 +229,10 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
     ready = system.colliders(colliders)
     _check(ready)
 
-    def gather(stage: _Stage, stack: ExitStack) -> list[tuple[Ints, Floats]]:
+    def gather(stage: _Stage, made: Belongings) -> list[tuple[Ints, Floats]]:
         parts = []
-        flights = _Flights(stage, stack, system, ready, DEFAULT_EXTENT)
-        flights.tables[3] = flights.table(_settings(begin, end, system._spreads, None, None))
+        flights = _Flights(stage, made, system, ready, DEFAULT_EXTENT)
+        flights.tables[3] = flights.made.table(_settings(begin, end, system._spreads, None, None))
         for particle, generation, rows, states in flights.runs(begin, end):
             state = np.frombuffer(states.read(rows * STATE.itemsize), STATE)
             seen = np.flatnonzero(state["event"])
@@ -291,19 +262,19 @@ def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> t
             f'textures: backend="gl" reads up to {GL_TEXTURE_DEPTH} channels, got {plan.depth}; backend="numba" has any'
         )
 
-    def draw(stage: _Stage, stack: ExitStack) -> tuple[MapPlan, npt.NDArray[Any]]:
-        flights = _Flights(stage, stack, system, colliders, plan.extent)
+    def draw(stage: _Stage, made: Belongings) -> tuple[MapPlan, npt.NDArray[Any]]:
+        flights = _Flights(stage, made, system, colliders, plan.extent)
         ranged = plan
         if plan.encoding == "uint8" and plan.speed_range is None:
             # Bytes need the fastest first: all impacts once more.
-            flights.tables[3] = flights.table(_settings(plan.t0, plan.t1, system._spreads, None, None))
+            flights.tables[3] = flights.made.table(_settings(plan.t0, plan.t1, system._spreads, None, None))
             top = 0.0
             for _particle, _generation, rows, states in flights.runs(plan.t0, plan.t1):
                 state = np.frombuffer(states.read(rows * STATE.itemsize), STATE)
                 arrival = state["arrival"][state["event"] != 0]
                 top = max(top, float(np.linalg.norm(arrival, axis=1).max(initial=0.0)))
             ranged = with_speed_range(plan, np.array([top]))
-        flights.tables[3] = flights.table(_settings(plan.t0, plan.t1, system._spreads, ranged.speed_range, plan.box))
+        flights.tables[3] = flights.made.table(_settings(plan.t0, plan.t1, system._spreads, ranged.speed_range, plan.box))
         return ranged, _Canvas(flights, ranged, system.count, len(colliders)).draw()
 
     return _on_stage(draw)
@@ -315,8 +286,7 @@ class _Canvas:
     def __init__(self, flights: _Flights, plan: MapPlan, particles: int, colliders: int) -> None:
         self.flights, self.plan, self.particles, self.colliders = flights, plan, particles, colliders
         context = flights.context
-        most = min(context.info["GL_MAX_VIEWPORT_DIMS"])
-        most = min(most, context.info["GL_MAX_TEXTURE_SIZE"])
+        most = flights.stage.most_pixels
         self.pixels = 1
         if plan.layout == "particle":
             self.pixels = 4 if plan.encoding == "uint8" else 1
@@ -332,7 +302,7 @@ class _Canvas:
                 'use fewer, or backend="numba"'
             )
         self.program = flights.stage.program("points")
-        flights.set(
+        set_uniforms(
             self.program,
             resolution=(plan.p, plan.q),
             atlas=self.size,
@@ -342,18 +312,18 @@ class _Canvas:
             texture_depth=plan.depth,
             bilinear=int(plan.filter == "bilinear"),
         )
-        self.array = flights.keep(context.vertex_array(self.program, []))
+        self.array = flights.made.keep(context.vertex_array(self.program, []))
         sizes, texels, offset = np.full((max(colliders, 1), 3), -1, np.int32), [np.zeros(1, np.float32)], 1
         for k, texture in enumerate(plan.textures):
             if texture is not None:
                 sizes[k] = offset, texture.shape[0], texture.shape[1]
                 texels.append(texture.astype(np.float32).ravel())
                 offset += texture.size
-        self.tables = {13: flights.table(np.concatenate(texels)), 14: flights.table(sizes)}
+        self.tables = {13: flights.made.table(np.concatenate(texels)), 14: flights.made.table(sizes)}
 
     def target(self, attachments: int, depth: bool) -> Any:
         """A frame buffer of its own, all 0."""
-        context, keep = self.flights.context, self.flights.keep
+        context, keep = self.flights.context, self.flights.made.keep
         dtype = "f1" if self.plan.encoding == "uint8" else "f4"
         colours = [keep(context.texture(self.size, 4, dtype=dtype)) for _ in range(attachments)]
         buffer = keep(context.framebuffer(colours, keep(context.depth_renderbuffer(self.size)) if depth else None))
@@ -372,8 +342,7 @@ class _Canvas:
         context.blend_func = context.ONE, context.ONE
         context.depth_func = ">="
         for _particle, _generation, rows, states in flights.runs(plan.t0, plan.t1):
-            for place, buffer in (self.tables | {11: states}).items():
-                buffer.bind_to_storage_buffer(place)
+            bind_tables(self.tables | {11: states})
             colours.use()
             context.enable_only(context.DEPTH_TEST if last else context.BLEND)
             self.array.render(context.POINTS, vertices=rows, instances=self.pixels)

@@ -23,7 +23,7 @@ from thud._core.arrays import Floats
 from thud.particles.colliders.element import any_tangents
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric, QuadricForm
-from thud.particles.maps.tolerances import TILE_MARGIN
+from thud.particles.maps.tolerances import CLIP_ALONG, TILE_MARGIN
 
 # Kinds that both backends dispatch on.
 LINEAR, AROUND, SHEETS = range(3)
@@ -153,7 +153,7 @@ def _ranges(piece: Quadric, form: QuadricForm) -> Floats:
         length = float(np.linalg.norm(normal_offset[:3]))
         n = form.rotation.T @ normal_offset[:3] / length
         axis = int(np.argmax(np.abs(n)))
-        if abs(n[axis]) > 1.0 - 1e-12:
+        if abs(n[axis]) > CLIP_ALONG:
             offset = (normal_offset[3] - normal_offset[:3] @ form.center) / length
             if n[axis] > 0.0:
                 ranges[axis, 1] = min(ranges[axis, 1], offset)

@@ -17,6 +17,7 @@ from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.particles.colliders.collider_set import as_set
 from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates, map_charts
+from thud.particles.maps.tolerances import TEXEL_STEP
 
 #: What textures may be given as: by place of the collider, None or left out where it has none.
 Textures = Mapping[int, npt.ArrayLike] | Sequence[npt.ArrayLike | None]
@@ -129,12 +130,12 @@ def splat(
     uv, collider, speed = uv[known], np.asarray(impacts.collider)[known], np.asarray(impacts.speed)[known]
     top = float(speed.max()) if fastest is None else as_positive(fastest, "fastest")
     reach = radius * np.minimum(speed / top, 1.0) if top > 0.0 else np.full(len(speed), radius)
-    # Metres a unit of u and v, by differences over a thousandth of a texel, within the same tile.
+    # Metres a unit of u and v, by differences over a part of a texel, within the same tile.
     charts = map_charts(ready, as_positive(extent, "extent"))
     jacobian = np.empty((len(uv), 2, 3))
     for axis, texels in enumerate((p, q)):
         step = np.zeros(2)
-        step[axis] = 1e-3 / texels
+        step[axis] = TEXEL_STEP / texels
         to = np.where(uv + step <= 1.0, uv + step, uv - step)
         run = (to - uv)[:, axis]
         jacobian[:, axis] = (charts.points(collider, to) - charts.points(collider, uv)) / run[:, None]

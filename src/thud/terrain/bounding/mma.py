@@ -14,6 +14,7 @@ import numpy.typing as npt
 from thud.errors import MissingExtraError
 from thud.terrain.bounding.batch import CONVERGED, INFEASIBLE, UNCONVERGED
 from thud.terrain.bounding.problem import BoundingProblem
+from thud.terrain.bounding.tolerances import MMA_CONSTRAINT, MMA_INFEASIBLE
 
 #: Where the search starts: this far outside of the exact lengths (Algorithm 8; units of the directions).
 START_OFFSET = 5.0
@@ -78,7 +79,7 @@ def mma_lengths(
 
     search = nlopt.opt(nlopt.LD_MMA, exact.size)
     search.set_min_objective(objective)
-    search.add_inequality_mconstraint(constraints, np.full(problem.count, 1e-9))
+    search.add_inequality_mconstraint(constraints, np.full(problem.count, MMA_CONSTRAINT))
     search.set_xtol_rel(tolerance)
     search.set_maxeval(iterations)
     search.set_maxtime(time_limit)
@@ -95,6 +96,6 @@ def mma_lengths(
     status = (
         CONVERGED if ended in (nlopt.SUCCESS, nlopt.XTOL_REACHED, nlopt.FTOL_REACHED, nlopt.STOPVAL_REACHED) else UNCONVERGED
     )
-    if violation > 1e-5 * scale**0.5:
+    if violation > MMA_INFEASIBLE * scale**0.5:
         status = INFEASIBLE
     return MmaLengths(x.reshape(problem.start.shape), problem.objective(x), violation, search.get_numevals(), status)

@@ -48,3 +48,8 @@ GROWTH_SLACK = 1e-13
 #: average than FLAT_THIN times its width: the tests of four children would cost more than they exclude.
 FLAT_VOLUME = 1.25
 FLAT_THIN = 1e-3
+
+#: NLopt takes a constraint as met within this (metres over cells of about one), and what misses one by more than MMA_INFEASIBLE
+#: of a cell's side is reported as infeasible.
+MMA_CONSTRAINT = 1e-9
+MMA_INFEASIBLE = 1e-5

@@ -14,7 +14,10 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.status import CAST_UNCONVERGED, HIT, OVERLAPPING, SEPARATED
+from thud.constants import TINY
 from thud.convex.casts.linear_cast import cast_pair
+from thud.convex.gjk import part_size
+from thud.convex.own_parts import own_parts
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2
 from thud.pairing.rows import relative_pose, row_of
@@ -22,22 +25,10 @@ from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
 from thud.shapes.shape import HALF_SPACE
 from thud.terrain.collision.meets import part_in_ground, part_place
 from thud.terrain.collision.patch import load_patch, patch_normal, patch_point
+from thud.terrain.collision.tolerances import LIFT_CLEAR, LIFT_LEAST, SAME_NORMAL
 from thud.terrain.collision.volumes import set_points
-from thud.terrain.collision.walk import (
-    BEST,
-    CELL_STACK,
-    DISTANCE,
-    GATHER,
-    NEAR,
-    NODE_STACK,
-    RESULT,
-    STATUS,
-    heights,
-    near_parts,
-    part_box,
-    patch_query,
-    walk_part,
-)
+from thud.terrain.collision.walk import DISTANCE, GATHER, heights, near_parts, part_box, patch_query, walk_part
+from thud.terrain.collision.work_space import BEST, NEAR, STATUS, PartQuery, new_work_space
 from thud.terrain.surface_arrays import SIDE
 
 _I = np.int64
@@ -48,13 +39,13 @@ DEPTH, ALONG, AT, PART, PATCH = 0, 1, 4, 7, 8
 CONTACT = 9
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, f8, f8[:,::1]")
-def lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners):
+@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8, f8[:,::1]")
+def lift(parts, a, b, r, t, n, margin, corners):
     """(found, depth, point): how far part b must be lifted along n to clear the hull of a patch; negative if it can be
     lowered, by no more than `margin`."""
-    o = set_points(ints, reals, verts, a, corners, 4)
+    o = set_points(parts, a, corners, 4)
     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-    low, _high = heights(ints, reals, verts, link_starts, links, b, r, at, n)
+    low, _high = heights(parts, b, r, at, n)
     top = 0.0
     for k in range(1, 4):
         top = max(top, n[0] * (corners[k, 0] - o[0]) + n[1] * (corners[k, 1] - o[1]) + n[2] * (corners[k, 2] - o[2]))
@@ -62,22 +53,22 @@ def lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners)
         return False, 0.0, o
     # Well above it, so that the cast does not start in touch.
     up = max(top - low, 0.0)
-    up += margin + 1e-3 * (up + abs(top) + margin) + 1e-9
+    up += margin + LIFT_CLEAR * (up + abs(top) + margin) + LIFT_LEAST * part_size(parts, a, b)
     way = up + margin
     start = (at[0] + up * n[0], at[1] + up * n[1], at[2] + up * n[2])
     m = (-way * n[0], -way * n[1], -way * n[2])
-    status, time, p, _n = cast_pair(ints, reals, verts, link_starts, links, a, b, r, start, m, 1.0)
+    status, time, p, _n = cast_pair(parts, a, b, r, start, m, 1.0)
     if status in (HIT, CAST_UNCONVERGED):
         return True, up - time * way, (p[0] + o[0], p[1] + o[1], p[2] + o[2])
     return False, 0.0, o
 
 
 @device
-def half_space_depth(reals, b, r, t, corners):
+def half_space_depth(parts, b, r, t, corners):
     """(found, depth, point, normal): how deep the deepest corner of a patch is in a half-space, which must go back along
     its normal."""
-    up = rotate(r, (reals[b, P0], reals[b, P1], reals[b, P2]))
-    top = reals[b, P3] + dot(up, t)
+    up = rotate(r, (parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2]))
+    top = parts.reals[b, P3] + dot(up, t)
     depth, p = -math.inf, (0.0, 0.0, 0.0)
     for k in range(4):
         q = (corners[k, 0], corners[k, 1], corners[k, 2])
@@ -98,13 +89,13 @@ def patch_area_normal(corners):
 def unit_or(v, fallback):
     """v of length 1, or the fallback where it has none."""
     length = math.sqrt(norm2(v))
-    if not length > 1e-300:
+    if not length > TINY:
         return fallback
     return v[0] / length, v[1] / length, v[2] / length
 
 
-@kernel(inner="surface, *hulls, i8, i8, mat3, vec3, f8, i8[:,::1], i8, f8[:,::1], f8[:,::1]")
-def part_contacts(surface, ints, reals, verts, link_starts, links, a, b, r, t, margin, found, count, corners, contacts_out):
+@kernel(inner="surface, parts, i8, i8, mat3, vec3, f8, i8[:,::1], i8, f8[:,::1], f8[:,::1]")
+def part_contacts(surface, parts, a, b, r, t, margin, found, count, corners, contacts_out):
     """One contact for each of the patches found, in contacts_out; those apart by more than `margin` are left out. Returns their
     number."""
     sx, sy, sz = 0.0, 0.0, 0.0
@@ -114,20 +105,20 @@ def part_contacts(surface, ints, reals, verts, link_starts, links, a, b, r, t, m
         sx, sy, sz = sx + n[0], sy + n[1], sz + n[2]
     mean = unit_or((sx, sy, sz), (0.0, 0.0, 0.0))
     kept = 0
-    half_space = ints[b, KIND] == HALF_SPACE
+    half_space = parts.ints[b, KIND] == HALF_SPACE
     for k in range(count):
         quad, x, y = found[k, 1], found[k, 2], found[k, 3]
         load_patch(surface, quad, x, y, corners)
         if half_space:
-            hit, depth, p, n = half_space_depth(reals, b, r, t, corners)
+            hit, depth, p, n = half_space_depth(parts, b, r, t, corners)
         else:
             hit, depth, p, n = False, 0.0, (0.0, 0.0, 0.0), unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
         if norm2(n) == 0.0:
             continue
         if not half_space:
-            hit, depth, p = lift(ints, reals, verts, link_starts, links, a, b, r, t, n, margin, corners)
-        if not half_space and norm2(mean) > 0.0 and dot(mean, n) < 1.0 - 1e-12:
-            again, other, q = lift(ints, reals, verts, link_starts, links, a, b, r, t, mean, margin, corners)
+            hit, depth, p = lift(parts, a, b, r, t, n, margin, corners)
+        if not half_space and norm2(mean) > 0.0 and dot(mean, n) < 1.0 - SAME_NORMAL:
+            again, other, q = lift(parts, a, b, r, t, mean, margin, corners)
             if again and (not hit or other < depth):
                 hit, depth, p, n = True, other, q, mean
         if not hit or depth < -margin:
@@ -140,37 +131,31 @@ def part_contacts(surface, ints, reals, verts, link_starts, links, a, b, r, t, m
     return kept
 
 
-@kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, f8, i8[:,::1], i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]",
-)
-def nearest_contact(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, margin, found, count, corners, pieces, points, contacts_out
-):
+@kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
+def nearest_contact(surface, parts, query, space, margin, count, contacts_out):
     """The contact of a part that no patch found is near enough to along its normal or the mean: at the nearest point."""
-    still, best, kept = (0.0, 0.0, 0.0), margin, 0
+    best, kept, found = margin, 0, space.found
     for k in range(count):
         quad, x, y = found[k, 1], found[k, 2], found[k, 3]
-        load_patch(surface, quad, x, y, corners)
-        hit, _status, distance, p, n = patch_query(
-            ints, reals, verts, link_starts, links, a, b, r, t, still, _I(DISTANCE), best, corners, pieces, points
-        )
+        load_patch(surface, quad, x, y, space.corners)
+        hit, _status, distance, p, n = patch_query(parts, query, space, best)
         if not hit or norm2(n) == 0.0:
             continue
         best, kept = distance, 1
-        contacts_out[0, DEPTH], contacts_out[0, PART] = -distance, b
+        contacts_out[0, DEPTH], contacts_out[0, PART] = -distance, query.b
         contacts_out[0, ALONG], contacts_out[0, ALONG + 1], contacts_out[0, ALONG + 2] = n
         contacts_out[0, AT], contacts_out[0, AT + 1], contacts_out[0, AT + 2] = p
         contacts_out[0, PATCH] = patch_number(surface, quad, x, y)
     return kept
 
 
-@kernel(inner="surface, *hulls, i8, mat3, vec3, i8, i8, i8, f8[:,::1], f8[:,::1]")
-def buried_contact(surface, ints, reals, verts, link_starts, links, b, r, t, quad, x, y, corners, contacts_out):
+@kernel(inner="surface, parts, i8, mat3, vec3, i8, i8, i8, f8[:,::1], f8[:,::1]")
+def buried_contact(surface, parts, b, r, t, quad, x, y, corners, contacts_out):
     """The contact of a part that is in the ground as a whole: up to the tangent plane in the middle of the patch above it."""
     load_patch(surface, quad, x, y, corners)
     n = patch_normal(corners, 0.5, 0.5)
     p = patch_point(corners, 0.5, 0.5)
-    low, _high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+    low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
     contacts_out[0, DEPTH], contacts_out[0, PART] = max(dot(n, p) - low, 0.0), b
@@ -211,62 +196,50 @@ def spread_out(contacts, count, most):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], "
-    "f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
+    "i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
 )
 def surface_contacts_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, tree_boxes, tree_ints, poses_s, poses_o,
+    start, stop, surface, shape, poses_s, poses_o,
     margin, most, room,
     contacts_out, count_out, status_out, needed_out,
 ):  # fmt: skip
     """Contacts of each row, world frame, normal from the surface to the shape, as far as they fit: needed_out[row] says
     how many rows of room and of contacts it takes (0: it fitted)."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, counter = np.empty(6), np.zeros(RESULT), np.zeros(1, np.int64)
-    found, local = np.empty((room, 4), np.int64), np.empty((room, CONTACT))
-    listed = np.empty(parts.shape[0], np.int64)
-    a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space, local = new_work_space(room), np.empty((room, CONTACT))
+    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
+    listed = np.empty(part_poses.shape[0], np.int64)
+    a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
         status, count, needed = SEPARATED, 0, _I(0)
-        many = near_parts(surface, tree_boxes, tree_ints, r, t, margin, box, listed)
+        many = near_parts(surface, shape, r, t, margin, box, listed)
         for i in range(many):
             b = listed[i]
-            rb, tb = part_place(parts, b, r, t)
+            rb, tb = part_place(part_poses, b, r, t)
             # Rounded off by the margin, the part touches all that is so near.
-            radius, level = reals[b, RADIUS], reals[b, P3]
-            reals[b, RADIUS] = radius + margin
-            if ints[b, KIND] == HALF_SPACE:
-                reals[b, P3] = level + margin
-            part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
+            radius, level = parts.reals[b, RADIUS], parts.reals[b, P3]
+            parts.reals[b, RADIUS] = radius + margin
+            if parts.ints[b, KIND] == HALF_SPACE:
+                parts.reals[b, P3] = level + margin
+            part_box(parts, b, rb, tb, box)
             result[BEST], result[STATUS], result[NEAR] = 0.0, SEPARATED, 0.0
-            hits = walk_part(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, still, _I(GATHER),
-                box, corners, pieces, points, cells, nodes, result, found, _I(0),
-            )  # fmt: skip
-            reals[b, RADIUS], reals[b, P3] = radius, level
+            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(GATHER)), space, _I(0))
+            parts.reals[b, RADIUS], parts.reals[b, P3] = radius, level
             if hits > room:
                 needed = max(needed, _I(hits))
                 continue
             unique = sorted_unique(found, hits)
-            kept = part_contacts(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, margin, found, unique, corners, local
-            )
+            kept = part_contacts(surface, parts, a, b, rb, tb, margin, found, unique, corners, local)
             if kept == 0 and result[NEAR] > 0.0:
-                inside, quad, x, y, _p = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                inside, quad, x, y, _p = part_in_ground(surface, parts, b, rb, tb, corners, counter)
                 if inside:
-                    kept = buried_contact(
-                        surface, ints, reals, verts, link_starts, links, b, rb, tb, quad, x, y, corners, local
-                    )
+                    kept = buried_contact(surface, parts, b, rb, tb, quad, x, y, corners, local)
             if kept == 0 and margin > 0.0:
-                kept = nearest_contact(
-                    surface, ints, reals, verts, link_starts, links, a, b, rb, tb, margin, found, _I(unique),
-                    corners, pieces, points, local,
-                )  # fmt: skip
+                query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
+                kept = nearest_contact(surface, parts, query, space, margin, _I(unique), local)
             kept = spread_out(local, _I(kept), most)
             for k in range(kept):
                 if local[k, DEPTH] >= 0.0:

@@ -12,6 +12,7 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.own_parts import own_parts
 from thud.convex.support import curved_support
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import load3, sub
@@ -20,24 +21,8 @@ from thud.shapes.packed import CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, V
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
 from thud.terrain.collision.ground import BELOW, NOWHERE, in_ground
 from thud.terrain.collision.patch import load_patch
-from thud.terrain.collision.walk import (
-    AWAY,
-    BEST,
-    CAST,
-    CELL_STACK,
-    DISTANCE,
-    MEET,
-    NEAR,
-    NODE_STACK,
-    POINT,
-    RESULT,
-    STATUS,
-    UNSURE,
-    near_parts,
-    part_box,
-    patch_query,
-    walk_part,
-)
+from thud.terrain.collision.walk import CAST, DISTANCE, MEET, near_parts, part_box, patch_query, walk_part
+from thud.terrain.collision.work_space import AWAY, BEST, NEAR, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
 _I = np.int64
 
@@ -50,38 +35,38 @@ def part_place(poses, b, r, t):
 
 
 @kernel
-def part_point(ints, reals, verts, b, which):
+def part_point(parts, b, which):
     """Point `which` of part b, in its frame: its centre (-1), a vertex, or of what is curved one of six extreme points."""
     if which < 0:
-        return reals[b, CENTER], reals[b, CENTER + 1], reals[b, CENTER + 2]
-    kind = ints[b, KIND]
+        return parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]
+    kind = parts.ints[b, KIND]
     if kind == HULL:
-        at = ints[b, VERTEX_START] + which
-        return verts[0, at], verts[1, at], verts[2, at]
-    x, y, z = reals[b, P0], reals[b, P1], reals[b, P2]
+        at = parts.ints[b, VERTEX_START] + which
+        return parts.vertices[0, at], parts.vertices[1, at], parts.vertices[2, at]
+    x, y, z = parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2]
     if kind == BOX:
         return x * (1.0 if which & 1 else -1.0), y * (1.0 if which & 2 else -1.0), z * (1.0 if which & 4 else -1.0)
     sign = 1.0 if which & 1 else -1.0
     d = (sign if which < 2 else 0.0, sign if 2 <= which < 4 else 0.0, sign if which >= 4 else 0.0)
-    p, radius = curved_support(kind, x, y, z, d), reals[b, RADIUS]
+    p, radius = curved_support(kind, x, y, z, d), parts.reals[b, RADIUS]
     return p[0] + radius * d[0], p[1] + radius * d[1], p[2] + radius * d[2]
 
 
 @device
-def vertex_count(ints, b):
+def vertex_count(parts, b):
     """Vertices of a hull or box; extreme points of what is curved."""
-    if ints[b, KIND] == HULL:
-        return ints[b, VERTEX_COUNT]
-    return _I(8) if ints[b, KIND] == BOX else _I(6)
+    if parts.ints[b, KIND] == HULL:
+        return parts.ints[b, VERTEX_COUNT]
+    return _I(8) if parts.ints[b, KIND] == BOX else _I(6)
 
 
-@kernel(inner="surface, i8[:,::1], f8[:,::1], f8[:,::1], i8, mat3, vec3, f8[:,::1], i8[::1]")
-def part_in_ground(surface, ints, reals, verts, b, r, t, corners, counter):
+@kernel(inner="surface, parts, i8, mat3, vec3, f8[:,::1], i8[::1]")
+def part_in_ground(surface, parts, b, r, t, corners, counter):
     """(whether a part that touches no patch lies in the ground, quad, x, y of the patch above it, the point that decided)."""
-    if ints[b, KIND] == HALF_SPACE:
+    if parts.ints[b, KIND] == HALF_SPACE:
         return False, _I(-1), _I(0), _I(0), t
-    for which in range(-1, vertex_count(ints, b)):
-        p = transform(r, t, part_point(ints, reals, verts, b, which))
+    for which in range(-1, vertex_count(parts, b)):
+        p = transform(r, t, part_point(parts, b, which))
         where, _k, _top, _length, quad, x, y, _a, _b = in_ground(surface, p, corners, counter)
         if where != NOWHERE:
             return where == BELOW, quad, x, y, p
@@ -89,44 +74,38 @@ def part_in_ground(surface, ints, reals, verts, b, r, t, corners, counter):
 
 
 @kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]",
+    "i8, i8, surface, query_object, f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]",
 )
 def surface_intersects_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, tree_boxes, tree_ints, poses_s, poses_o,
+    start, stop, surface, shape, poses_s, poses_o,
     last_inout, status_out,
 ):  # fmt: skip
     """Status of surface and shape for each row. last_inout (N, 4): part, quad, x, y of the patch that was met in the last
     frame and is asked first (part -1: none); then of the one met now."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, found, counter = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64), np.zeros(1, np.int64)
-    near, listed = np.zeros(parts.shape[0], np.uint8), np.empty(parts.shape[0], np.int64)
-    a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space = new_work_space(_I(1))
+    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
+    near, listed = np.zeros(part_poses.shape[0], np.uint8), np.empty(part_poses.shape[0], np.int64)
+    a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         r, t = relative_pose(poses_s, row_of(poses_s, row), poses_o, row_of(poses_o, row))
         status = _I(SEPARATED)
         guess = last_inout[row, 0]
         if 0 <= guess < a and last_inout[row, 1] < surface.quads.shape[0]:
-            rb, tb = part_place(parts, guess, r, t)
+            rb, tb = part_place(part_poses, guess, r, t)
             load_patch(surface, last_inout[row, 1], last_inout[row, 2], last_inout[row, 3], corners)
-            hit, outcome, _v, _p, _n = patch_query(
-                ints, reals, verts, link_starts, links, a, guess, rb, tb, still, _I(MEET), 0.0, corners, pieces, points
-            )
+            hit, outcome, _v, _p, _n = patch_query(parts, PartQuery(a, guess, rb, tb, still, _I(MEET)), space, 0.0)
             if hit and outcome == OVERLAPPING:
                 status_out[row] = OVERLAPPING
                 continue
         last_inout[row, 0] = -1
-        many = near_parts(surface, tree_boxes, tree_ints, r, t, 0.0, box, listed)
+        many = near_parts(surface, shape, r, t, 0.0, box, listed)
         for i in range(many):
             b = listed[i]
-            rb, tb = part_place(parts, b, r, t)
-            part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
+            rb, tb = part_place(part_poses, b, r, t)
+            part_box(parts, b, rb, tb, box)
             result[BEST], result[NEAR] = 0.0, 0.0
-            hits = walk_part(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, still, _I(MEET),
-                box, corners, pieces, points, cells, nodes, result, found, _I(0),
-            )  # fmt: skip
+            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0))
             near[b] = result[NEAR] > 0.0
             if hits > 0:
                 status = max(status, _I(result[STATUS])) if status != OVERLAPPING else status
@@ -139,47 +118,37 @@ def surface_intersects_rows(
             for i in range(many):
                 b = listed[i]
                 if near[b]:
-                    rb, tb = part_place(parts, b, r, t)
-                    if part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)[0]:
+                    rb, tb = part_place(part_poses, b, r, t)
+                    if part_in_ground(surface, parts, b, rb, tb, corners, counter)[0]:
                         status = _I(OVERLAPPING)
                         break
         status_out[row] = status
 
 
-@kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], u1[::1], i8[:,::1]",
-)
-def surface_distance_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, poses_s, poses_o, reach,
-    distance_out, point_s_out, point_o_out, normal_out, status_out, place_out,
-):  # fmt: skip
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, distance_fields, i8[:,::1]")
+def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, out, place_out):
     """Unsigned distances, world frame, normal from the surface to the shape. place_out: part, quad, x, y of the nearest
     patch; part -1 beyond reach. A part in the ground is OVERLAPPING at distance 0."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, found, counter = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64), np.zeros(1, np.int64)
-    a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space = new_work_space(_I(1))
+    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
+    a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         best, status, p, n = reach, _I(SEPARATED), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         place_out[row, 0], result[UNSURE] = -1, 0.0
         for b in range(a):
-            rb, tb = part_place(parts, b, r, t)
-            part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
+            rb, tb = part_place(part_poses, b, r, t)
+            part_box(parts, b, rb, tb, box)
             result[BEST], result[STATUS], result[NEAR] = best, SEPARATED, 0.0
-            hits = walk_part(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, still, _I(DISTANCE),
-                box, corners, pieces, points, cells, nodes, result, found, _I(0),
-            )  # fmt: skip
+            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(DISTANCE)), space, _I(0))
             if hits > 0:
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
                 for k in range(4):
                     place_out[row, k] = found[0, k]
             if status != OVERLAPPING:
-                inside, quad, x, y, buried = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                inside, quad, x, y, buried = part_in_ground(surface, parts, b, rb, tb, corners, counter)
                 if inside:
                     status, best, p, n = _I(OVERLAPPING), 0.0, buried, (0.0, 0.0, 0.0)
                     place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
@@ -189,13 +158,13 @@ def surface_distance_rows(
         if result[UNSURE] > 0.0 and status == SEPARATED:
             status = _I(UNCONVERGED)
         if place_out[row, 0] < 0:
-            distance_out[row], status_out[row] = math.inf, status
+            out.distance[row], out.status[row] = math.inf, status
             p, n, best, world_t = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         else:
-            distance_out[row], status_out[row] = best, status
+            out.distance[row], out.status[row] = best, status
         p, n = transform(world_r, world_t, p), rotate(world_r, n)
         for k in range(3):
-            point_s_out[row, k], normal_out[row, k], point_o_out[row, k] = p[k], n[k], p[k] + best * n[k]
+            out.point_a[row, k], out.normal[row, k], out.point_b[row, k] = p[k], n[k], p[k] + best * n[k]
 
 
 @device
@@ -204,21 +173,13 @@ def load_row(result, column):
     return result[column], result[column + 1], result[column + 2]
 
 
-@kernel(
-    "i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], "
-    "f8[::1], f8[:,::1], f8[:,::1], u1[::1]",
-)
-def surface_cast_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, poses_s, poses_o,
-    motion_s, motion_o,
-    time_out, point_out, normal_out, status_out,
-):  # fmt: skip
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
+def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, out):
     """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, found, counter = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64), np.zeros(1, np.int64)
-    a = _I(parts.shape[0] - 1)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space = new_work_space(_I(1))
+    box, corners, result, counter = space.box, space.corners, space.result, space.counter
+    a = _I(part_poses.shape[0] - 1)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
@@ -227,53 +188,46 @@ def surface_cast_rows(
         m = unrotate(world_r, sub(load3(motion_o, row_of(motion_o, row), 0), move_s))
         best, status, p, n = math.inf, _I(MISS), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for b in range(a):
-            rb, tb = part_place(parts, b, r, t)
-            part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
+            rb, tb = part_place(part_poses, b, r, t)
+            part_box(parts, b, rb, tb, box)
             result[BEST], result[STATUS], result[NEAR] = min(best, 1.0), MISS, 0.0
-            hits = walk_part(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, m, _I(CAST),
-                box, corners, pieces, points, cells, nodes, result, found, _I(0),
-            )  # fmt: skip
+            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, m, _I(CAST)), space, _I(0))
             if hits > 0 and (result[BEST] < best or status == MISS):
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
             if status != AT_START and result[NEAR] > 0.0:
-                inside, _quad, _x, _y, buried = part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)
+                inside, _quad, _x, _y, buried = part_in_ground(surface, parts, b, rb, tb, corners, counter)
                 if inside:
                     best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
             if status == AT_START:
                 break
-        time_out[row], status_out[row] = best, status
+        out.time[row], out.status[row] = best, status
         moved = min(best, 1.0)
         p, n = transform(world_r, world_t, p), rotate(world_r, n)
         for k in range(3):
             hit = status in (HIT, AT_START)
-            point_out[row, k] = p[k] + moved * move_s[k] if hit else 0.0
-            normal_out[row, k] = n[k]
+            out.point[row, k] = p[k] + moved * move_s[k] if hit else 0.0
+            out.normal[row, k] = n[k]
 
 
-@kernel("i8, i8, surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[::1], f8[:,::1], i8[::1]")
 def surface_points_rows(
-    start, stop, surface, ints, reals, vertices, link_starts, links, parts, _tree_boxes, _tree_ints, points_in,
+    start, stop, surface, shape, points_in,
     distance_out, point_out, quad_out,
 ):  # fmt: skip
     """The nearest point of the surface to each point, in the surface's frame. The shape is a point."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, found = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64)
-    a, b, still = _I(parts.shape[0] - 1), _I(0), (0.0, 0.0, 0.0)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space = new_work_space(_I(1))
+    box, result, found = space.box, space.result, space.found
+    a, b, still = _I(part_poses.shape[0] - 1), _I(0), (0.0, 0.0, 0.0)
     r = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     for row in range(start, stop):
         t = (points_in[row, 0], points_in[row, 1], points_in[row, 2])
-        part_box(ints, reals, verts, link_starts, links, b, r, t, box)
+        part_box(parts, b, r, t, box)
         result[BEST], result[STATUS], result[NEAR] = math.inf, SEPARATED, 0.0
         found[0, 1] = -1
         for k in range(3):
             result[POINT + k] = 0.0
-        walk_part(
-            surface, ints, reals, verts, link_starts, links, a, b, r, t, still, _I(DISTANCE),
-            box, corners, pieces, points, cells, nodes, result, found, _I(0),
-        )  # fmt: skip
+        walk_part(surface, parts, PartQuery(a, b, r, t, still, _I(DISTANCE)), space, _I(0))
         distance_out[row], quad_out[row] = result[BEST], found[0, 1]
         for k in range(3):
             point_out[row, k] = result[POINT + k]

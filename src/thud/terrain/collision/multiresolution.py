@@ -24,12 +24,13 @@ import numpy.typing as npt
 from thud._core.decorators import device, kernel
 from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
+from thud.convex.own_parts import own_parts
 from thud.errors import InvalidInputError
 from thud.gates import as_vector
 from thud.math.pose import transform
 from thud.pairing.rows import relative_pose
 from thud.pose import PoseLike, as_poses
-from thud.shapes.packed import KIND, VERTEX_COUNT
+from thud.shapes.packed import KIND, VERTEX_COUNT, Parts
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, Shape
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.ground import BELOW, compare, height_over, project, vertex
@@ -39,12 +40,7 @@ from thud.terrain.collision.query_object import query_object
 from thud.terrain.collision.tolerances import PLAIN_VERTICES
 from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
 from thud.terrain.collision.walk import (
-    BEST,
-    CELL_STACK,
     MEET,
-    NEAR,
-    NODE_STACK,
-    RESULT,
     beyond_planes,
     box_beyond_planes,
     heights,
@@ -54,6 +50,7 @@ from thud.terrain.collision.walk import (
     part_box,
     walk_part,
 )
+from thud.terrain.collision.work_space import BEST, NEAR, PartQuery, new_work_space
 from thud.terrain.projection.aligned_plane import aligned_project
 from thud.terrain.projection.alpha_plane import newton_project
 from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
@@ -118,32 +115,32 @@ def vertex_below(surface, k, p, projection, corners):
     return compare(surface, k, p, u, v, length, corners)[0] == BELOW
 
 
-@kernel(inner="surface, *hulls, i8, mat3, vec3, i8, i8, f8[:,::1], i8[::1]")
-def part_below(surface, ints, reals, verts, link_starts, links, b, r, t, k, projection, corners, counts):
+@kernel(inner="surface, parts, i8, mat3, vec3, i8, i8, f8[:,::1], i8[::1]")
+def part_below(surface, parts, b, r, t, k, projection, corners, counts):
     """Whether any vertex of a part is below the surface of primitive k; of what is curved one of six extreme points."""
     # A half-space has no vertex: whether it meets the surface is left to the patches.
-    many = vertex_count(ints, b) if ints[b, KIND] != HALF_SPACE else _I(0)
+    many = vertex_count(parts, b) if parts.ints[b, KIND] != HALF_SPACE else _I(0)
     for which in range(many):
         counts[PROJECTED] += 1
-        if vertex_below(surface, k, transform(r, t, part_point(ints, reals, verts, b, which)), projection, corners):
+        if vertex_below(surface, k, transform(r, t, part_point(parts, b, which)), projection, corners):
             return True
     return False
 
 
 @device
-def volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, points, count):
+def volume_meets(parts, query, points, count):
     """GJK of a bounding volume and a part."""
-    o = set_points(ints, reals, verts, a, points, count)
+    a, b, r, t, _m, _mode = query
+    o = set_points(parts, a, points, count)
     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-    axis = center_axis(reals, a, b, r, at)
-    return pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)[0] != SEPARATED
+    axis = center_axis(parts, a, b, r, at)
+    return pair_intersects(parts, a, b, r, at, axis)[0] != SEPARATED
 
 
-@kernel(inner="surface, *hulls, i8, i8, mat3, vec3, f8[::1], i8, i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[:,::1], i8, i8[::1]")
-def one_level_down(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, box, k, quad, step, x, y, points, corners, cells, stage, counts
-):
+@kernel(inner="surface, parts, part_query, work_space, i8, i8, i8, i8, i8, i8[::1]")
+def one_level_down(surface, parts, query, space, k, step, x, y, stage, counts):
     """Algorithms 11 and 12: whether a finest volume in cell (x, y) of the given step, which the part meets, confirms it."""
+    quad, box, points, corners, cells = _I(surface.primitives[k, QUAD]), space.box, space.points, space.corners, space.cells
     ratio = surface.ratio
     shape = outline(surface, k)
     cells[0, 0], cells[0, 1], cells[0, 2] = step, x, y
@@ -166,7 +163,7 @@ def one_level_down(
                     if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0):
                         continue
                     counts[FINEST] += 1
-                    if volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, corners, 4):
+                    if volume_meets(parts, query, corners, 4):
                         return True
             continue
         for j in range(2):
@@ -180,19 +177,17 @@ def one_level_down(
                     if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0):
                         continue
                     counts[FINER] += 1
-                    if not volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, points, 8):
+                    if not volume_meets(parts, query, points, 8):
                         continue
                 cells[depth, 0], cells[depth, 1], cells[depth, 2] = finer, cx, cy
                 depth += 1
     return False
 
 
-@kernel(inner="surface, *hulls, i8, f8[:,::1], f8[:,::1], i8, u1[::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8, i8[::1]")
-def coarsest_level(
-    surface, ints, reals, verts, link_starts, links, a, places, boxes, k, confirmed,
-    points, corners, cells, box, stage, counts,
-):  # fmt: skip
+@kernel(inner="surface, parts, work_space, f8[:,::1], f8[:,::1], i8, u1[::1], i8, i8[::1]")
+def coarsest_level(surface, parts, space, places, boxes, k, confirmed, stage, counts):
     """Algorithm 10: the coarsest volumes of a primitive against all parts that are not confirmed yet."""
+    a, box, points = _I(boxes.shape[0]), space.box, space.points
     quad = _I(surface.primitives[k, QUAD])
     side, coarsest = _I(surface.quads[quad, SIDE]), surface.map_ints[quad, STEP]
     pace = coarsest * surface.ratio
@@ -210,20 +205,17 @@ def coarsest_level(
                     continue
                 for axis in range(6):
                     box[axis] = boxes[b, axis]
-                r = load9(places, b)
                 t = (places[b, 9], places[b, 10], places[b, 11])
+                query = PartQuery(a, _I(b), load9(places, b), t, (0.0, 0.0, 0.0), _I(MEET))
                 if code != EXTREME:
                     if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0):
                         continue
                     counts[COARSEST] += 1
                     # The volume is written anew: the levels below use the same points.
                     load_cell(surface, quad, coarsest, x, y, points)
-                    if not volume_meets(ints, reals, verts, link_starts, links, a, b, r, t, points, 8):
+                    if not volume_meets(parts, query, points, 8):
                         continue
-                if stage > COARSEST_LEVEL and one_level_down(
-                    surface, ints, reals, verts, link_starts, links, a, b, r, t, box, k, quad, coarsest, x, y,
-                    points, corners, cells, stage, counts,
-                ):  # fmt: skip
+                if stage > COARSEST_LEVEL and one_level_down(surface, parts, query, space, k, coarsest, x, y, stage, counts):
                     confirmed[b] = 1
 
 
@@ -236,17 +228,10 @@ def load9(places, b):
     )  # fmt: skip
 
 
-@kernel("surface, *hulls, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8, i8, i8, i8, u1[::1], i8[::1]")
+@kernel("surface, query_object, f8[:,::1], f8[:,::1], f8[::1], i8, i8, i8, i8, u1[::1], i8[::1]")
 def collide(
     surface,
-    ints,
-    reals,
-    vertices,
-    link_starts,
-    links,
-    parts,
-    _tree_boxes,
-    _tree_ints,
+    shape,
     pose_s,
     pose_o,
     motion,
@@ -259,22 +244,21 @@ def collide(
 ):
     """Algorithm 13, or the plain way. `motion`: what the object has moved by to get here, in the surface's frame: its box
     sweeps over it. `stage`: the last to be done, EARLY_OUT to SURFACE, to tell what each costs. hit_out: parts that collide."""
-    reals, verts = reals.copy(), vertices.copy()
-    corners, pieces, points = np.empty((4, 3)), np.empty((32, 3)), np.empty((8, 3))
-    cells, nodes = np.empty((CELL_STACK, 3), np.int64), np.empty(NODE_STACK, np.int64)
-    box, result, found, counter = np.empty(6), np.zeros(RESULT), np.empty((1, 4), np.int64), np.zeros(1, np.int64)
-    a, still = _I(parts.shape[0] - 1), (0.0, 0.0, 0.0)
+    parts, part_poses = own_parts(shape.parts), shape.part_poses
+    space = new_work_space(_I(1))
+    box, corners, result, counter = space.box, space.corners, space.result, space.counter
+    a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     back = (-motion[0], -motion[1], -motion[2])
     r, t = relative_pose(pose_s, 0, pose_o, 0)
     places, boxes, whole = np.empty((a, 12)), np.empty((a, 6)), np.empty(6)
     for axis in range(3):
         whole[axis], whole[axis + 3] = np.inf, -np.inf
     for b in range(a):
-        rb, tb = part_place(parts, b, r, t)
+        rb, tb = part_place(part_poses, b, r, t)
         for k in range(9):
             places[b, k] = rb[k]
         places[b, 9], places[b, 10], places[b, 11] = tb
-        part_box(ints, reals, verts, link_starts, links, b, rb, tb, box)
+        part_box(parts, b, rb, tb, box)
         for axis in range(3):
             boxes[b, axis], boxes[b, axis + 3] = box[axis], box[axis + 3]
             whole[axis], whole[axis + 3] = min(whole[axis], box[axis]), max(whole[axis + 3], box[axis + 3])
@@ -300,10 +284,7 @@ def collide(
         k += 1
     if method == MULTIRESOLUTION and stage > EARLY_OUT:
         for i in range(many):
-            coarsest_level(
-                surface, ints, reals, verts, link_starts, links, a, places, boxes, primitives[i], confirmed,
-                points, corners, cells, box, stage, counts_out,
-            )  # fmt: skip
+            coarsest_level(surface, parts, space, places, boxes, primitives[i], confirmed, stage, counts_out)
     if stage < SURFACE:
         return
     for b in range(a):
@@ -315,10 +296,10 @@ def collide(
             item = primitives[i]
             if method == MULTIRESOLUTION:
                 n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
-                low, high = heights(ints, reals, verts, link_starts, links, b, rb, tb, n)
+                low, high = heights(parts, b, rb, tb, n)
                 if beyond_planes(surface, item, low, high, 0.0, 0.0) or not near_primitive(surface, item, boxes, b):
                     continue
-            if part_below(surface, ints, reals, verts, link_starts, links, b, rb, tb, item, projection, corners, counts_out):
+            if part_below(surface, parts, b, rb, tb, item, projection, corners, counts_out):
                 hit_out[b] = 1
                 if method == MULTIRESOLUTION:
                     break
@@ -333,19 +314,16 @@ def collide(
                 box[axis] = boxes[b, axis]
             counts_out[PEAKS] += 1
             result[BEST], result[NEAR] = 0.0, 0.0
-            hits = walk_part(
-                surface, ints, reals, verts, link_starts, links, a, b, rb, tb, still, _I(MEET),
-                box, corners, pieces, points, cells, nodes, result, found, _I(0),
-            )  # fmt: skip
+            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0))
             if hits > 0:
                 hit_out[b] = 1
                 continue
         for i in range(many):
             item = primitives[i]
             n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
-            low, high = heights(ints, reals, verts, link_starts, links, b, rb, tb, n)
+            low, high = heights(parts, b, rb, tb, n)
             if near_primitive(surface, item, boxes, b) and not beyond_planes(surface, item, low, high, 0.0, 0.0):
-                if part_in_ground(surface, ints, reals, verts, b, rb, tb, corners, counter)[0]:
+                if part_in_ground(surface, parts, b, rb, tb, corners, counter)[0]:
                     hit_out[b] = 1
                 break
     counts_out[POINTS] += counter[0]
@@ -399,22 +377,22 @@ def surface_collision(
             raise InvalidInputError(f"{name}: expected one of {allowed}, got {value!r}")
     arrays = query_object(shape)
     if method == "auto":
-        method = "plain" if vertices_of(arrays.ints) <= PLAIN_VERTICES else "multiresolution"
+        method = "plain" if vertices_of(arrays.parts) <= PLAIN_VERTICES else "multiresolution"
     rows_s, rows_o = as_poses(surface_pose, "surface_pose"), as_poses(pose, "pose")
     for name, rows in (("pose", rows_o), ("surface_pose", rows_s)):
         if len(rows) != 1:
             raise InvalidInputError(f"{name}: expected one pose, got {len(rows)}; `thud.intersects` takes many")
     moved = as_vector(motion, "motion") @ rows_s[0, :9].reshape(3, 3)
-    hit, counts = np.zeros(len(arrays.poses) - 1, dtype=np.uint8), np.zeros(COUNTS, dtype=np.int64)
+    hit, counts = np.zeros(len(arrays.part_poses) - 1, dtype=np.uint8), np.zeros(COUNTS, dtype=np.int64)
     collide(
-        surface.arrays, *arrays, rows_s, rows_o, np.ascontiguousarray(moved),
+        surface.arrays, arrays, rows_s, rows_o, np.ascontiguousarray(moved),
         METHODS[method], PROJECTIONS[projection], int(peaks), SURFACE, hit, counts,
     )  # fmt: skip
     names = ("boxes", "planes", "coarsest", "finer", "finest", "projected", "peaks", "points")
     return SurfaceCollision(hit.astype(bool), dict(zip(names, counts.tolist())), method)
 
 
-def vertices_of(ints: npt.NDArray[np.int64]) -> int:
+def vertices_of(parts: Parts) -> int:
     """Vertices of an object's parts, the placeholder left out."""
-    own = ints[:-1]
+    own = parts.ints[:-1]
     return int(np.where(own[:, KIND] == HULL, own[:, VERTEX_COUNT], np.where(own[:, KIND] == BOX, 8, 6)).sum())

@@ -14,6 +14,7 @@ from thud.gates import unit
 from thud.pairing.ask import check_reach
 from thud.pairing.motions import empty_impacts
 from thud.pairing.pair_cache import LeafCache
+from thud.pairing.rows import distance_fields, impact_fields
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, Status
 from thud.shapes.shape import IDENTITY, Shape
 from thud.shapes.sphere import Sphere
@@ -44,7 +45,7 @@ def intersects(
     # Part and patch that met last, -1 where none did.
     last = np.full((count, 4), -1, dtype=np.int64) if cache is None else cache.found("patch", 4)[cache.rows]
     status = np.empty(count, dtype=np.uint8)
-    arguments = (surface.arrays, *query_object(shape), rows_s, rows_o, last, status)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, last, status)
     run_rows(surface_intersects_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
     if cache is not None:
         cache.found("patch", 4)[cache.rows] = last
@@ -61,9 +62,8 @@ def distance(
     out = empty_distances(count)
     place = np.empty((count, 4), dtype=np.int64)
     # The search takes what is nearer than a bound; what is just as far as `reach` counts too.
-    arguments = (surface.arrays, *query_object(shape), rows_s, rows_o, float(np.nextafter(reach, np.inf)))
-    fields = (out.distance, out.point_a, out.point_b, out.normal, out.status, place)
-    run_rows(surface_distance_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, float(np.nextafter(reach, np.inf)))
+    run_rows(surface_distance_rows, count, threads, *arguments, distance_fields(out), place, rows_per_chunk=_ROWS)
     return out
 
 
@@ -144,12 +144,12 @@ def _block(
     from thud.terrain.collision.contacts import CONTACT, surface_contacts_rows
 
     shape_arrays = query_object(shape)
-    room, space = _ROOM, max_points * min(len(shape_arrays.poses), 16)
+    room, space = _ROOM, max_points * min(len(shape_arrays.part_poses), 16)
     while True:
         table = np.zeros((count, space, CONTACT))
         counts, needed = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         status = np.zeros(count, dtype=np.uint8)
-        arguments = (surface.arrays, *shape_arrays, rows_s, rows_o, margin, max_points, room)
+        arguments = (surface.arrays, shape_arrays, rows_s, rows_o, margin, max_points, room)
         run_rows(surface_contacts_rows, count, threads, *arguments, table, counts, status, needed, rows_per_chunk=_ROWS)
         if not needed.any():
             return table, counts, status
@@ -164,9 +164,8 @@ def cast(
     from thud.terrain.collision.meets import surface_cast_rows
 
     out = empty_impacts(count)
-    arguments = (surface.arrays, *query_object(shape), rows_s, rows_o, move_a, move_b)
-    fields = (out.time, out.point, out.normal, out.status)
-    run_rows(surface_cast_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b)
+    run_rows(surface_cast_rows, count, threads, *arguments, impact_fields(out), rows_per_chunk=_ROWS)
     return out
 
 
@@ -278,7 +277,7 @@ def closest_point(
     check_reach(rows, "pose")
     local = _unturned(rows, points - rows[:, 9:], count)
     found, near, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
-    arguments = (surface.arrays, *query_object(_POINT), local, found, near, quad)
+    arguments = (surface.arrays, query_object(_POINT), local, found, near, quad)
     run_rows(surface_points_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
     if signed:
         inside = contains(surface, points, rows, count, threads=threads)

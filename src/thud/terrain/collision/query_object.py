@@ -12,7 +12,7 @@ from thud._core.arrays import Floats, Ints
 from thud.constants import BODY_BOX
 from thud.pairing.families import MESH
 from thud.shapes.hull_topology import HullTopology
-from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_COUNT, VERTEX_START, aligned, pack_now
+from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_COUNT, VERTEX_START, Parts, aligned, pack_now
 from thud.shapes.shape import HULL, IDENTITY, Part, Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -46,15 +46,11 @@ class PlaceholderVolume(Sphere):
 
 
 class QueryObject(NamedTuple):
-    """Arrays of GJK; the last part is the placeholder. `poses`: (P, 12) of the parts in the shape's frame; then the tree
-    over the parts, which a shape of one part has not."""
+    """Convex parts of a shape, the last being the placeholder, and the tree over them, which a shape of one part has not."""
 
-    ints: Ints
-    reals: Floats
-    vertices: Floats
-    link_starts: Ints
-    links: Ints
-    poses: Floats
+    parts: Parts
+    part_poses: Floats
+    """(P, 12) of the parts in the shape's frame."""
     node_boxes: Floats
     node_ints: Ints
 
@@ -68,20 +64,19 @@ def query_object(shape: Shape) -> QueryObject:
 def _parts(shape: Shape) -> QueryObject:
     packed = pack_now((shape, PlaceholderVolume()))
     poses = np.ascontiguousarray(packed.part_poses)
-    arrays = (packed.part_ints, packed.part_reals, packed.vertices, packed.link_starts, packed.links)
-    return QueryObject(*arrays, poses, packed.node_boxes, packed.node_ints)
+    return QueryObject(packed.parts, poses, packed.node_boxes, packed.node_ints)
 
 
 def _triangles(mesh: TriangleMesh) -> QueryObject:
     """Triangle k in the order of the mesh's tree is part k."""
     corners = mesh.corners.reshape(-1, 3, 3) + mesh.origin
     count = len(corners)
-    last = pack_now((PlaceholderVolume(),))
-    scan = int(last.part_ints[0, SCAN_COUNT])
-    ints = np.repeat(last.part_ints, count + 1, axis=0)
+    last = pack_now((PlaceholderVolume(),)).parts
+    scan = int(last.ints[0, SCAN_COUNT])
+    ints = np.repeat(last.ints, count + 1, axis=0)
     ints[:, VERTEX_START] = scan * np.arange(count + 1)
     ints[:count, VERTEX_COUNT] = 3
-    reals = np.repeat(last.part_reals, count + 1, axis=0)
+    reals = np.repeat(last.reals, count + 1, axis=0)
     center = corners.mean(axis=1)
     reals[:count, CENTER : CENTER + 3] = center
     reals[:count, BOUND] = np.linalg.norm(corners - center[:, None], axis=2).max(axis=1)
@@ -96,4 +91,5 @@ def _triangles(mesh: TriangleMesh) -> QueryObject:
     leaf = np.where(mesh.tree.skip == node + 1, mesh.tree.first, -1)
     nodes = np.stack([mesh.tree.skip, leaf], axis=1)
     poses = np.repeat(IDENTITY[None], count + 1, axis=0)
-    return QueryObject(ints, reals, aligned(columns), last.link_starts, last.links, poses, boxes, nodes)
+    parts = Parts(ints, reals, aligned(columns), last.link_starts, last.links)
+    return QueryObject(parts, poses, boxes, nodes)

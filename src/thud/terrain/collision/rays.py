@@ -16,7 +16,8 @@ from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.patch import load_patch, patch_normal
 from thud.terrain.collision.tolerances import PATCH_RAY_EDGE
 from thud.terrain.collision.volumes import box_of, load_cell
-from thud.terrain.collision.walk import CELL_STACK, in_outline, outline, push_coarsest, push_finer
+from thud.terrain.collision.walk import in_outline, outline, push_coarsest, push_finer
+from thud.terrain.collision.work_space import CELL_STACK
 from thud.terrain.surface_arrays import QUAD
 
 _I = np.int64
@@ -127,12 +128,40 @@ def way_to_box(o, d, boxes):
     return math.sqrt(gap2) if gap2 > size2 else 0.0
 
 
-@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
-def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, crossings, place_out):
-    """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
-    quad = _I(surface.primitives[k, QUAD])
-    shape = outline(surface, k)
-    depth, found = push_coarsest(surface, quad, shape, cells), False
+# The descent -----------------------------------------------------------------------------------------------------------------
+
+
+@exact_device
+def load_ray(surface, origins, directions, row):
+    """(o, d, skip): a ray's origin, moved along it by `skip` to where it comes near the surface, and its direction. From far
+    away digits are lost, and a ray slips between patches."""
+    o = (origins[row, 0], origins[row, 1], origins[row, 2])
+    d = (directions[row, 0], directions[row, 1], directions[row, 2])
+    skip = way_to_box(o, d, surface.node_boxes)
+    return (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2]), d, skip
+
+
+@exact_device
+def next_primitive(surface, o, d, farthest, k):
+    """(primitive, node to go on from): from node k on, the next primitive whose box a ray enters before `farthest`; -1 where
+    there is none."""
+    b6 = surface.node_boxes
+    item = _I(-1)
+    while item < 0 and k < surface.node_ints.shape[0]:
+        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
+        ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
+        if ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
+            item = _I(surface.node_ints[k, 1])
+            k += 1
+        else:
+            k = _I(surface.node_ints[k, 0])
+    return item, k
+
+
+@exact_device
+def next_cell(surface, quad, shape, o, d, farthest, points, cells, depth):
+    """(cells left on the stack, step, x, y): the next cell of a primitive that a ray may meet before `farthest` and that is
+    looked at patch by patch; step is 0 where there is none."""
     while depth > 0:
         depth -= 1
         step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
@@ -141,12 +170,28 @@ def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, cross
             code, flat = load_cell(surface, quad, step, x, y, points)
             if code != EXTREME:
                 lx, ly, lz, ux, uy, uz = box_of(points, 8)
-                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, best):
+                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
                     continue
             finer >>= flat
-        if finer >= 2:
-            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
-            continue
+        if finer < 2:
+            return depth, step, x, y
+        depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+    return depth, _I(0), _I(0), _I(0)
+
+
+# The first hit ---------------------------------------------------------------------------------------------------------------
+
+
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
+def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, crossings, place_out):
+    """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
+    quad = _I(surface.primitives[k, QUAD])
+    shape = outline(surface, k)
+    depth, found = push_coarsest(surface, quad, shape, cells), False
+    while True:
+        depth, step, x, y = next_cell(surface, quad, shape, o, d, best, points, cells, depth)
+        if step == 0:
+            break
         pace = step * surface.ratio
         for j in range(y * pace, (y + 1) * pace):
             for i in range(x * pace, (x + 1) * pace):
@@ -167,28 +212,18 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
     """First hits in the surface's frame, from either side; normals to the upper side. place_out: s, t of the map."""
     corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
     place, crossings = np.zeros(5), np.empty((2, 3))
-    b6 = surface.node_boxes
     for row in range(start, stop):
-        o = (origins[row, 0], origins[row, 1], origins[row, 2])
-        d = (directions[row, 0], directions[row, 1], directions[row, 2])
-        # From where the ray comes near the surface: from far away digits are lost, and it slips between patches.
-        skip = way_to_box(o, d, b6)
-        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
+        o, d, skip = load_ray(surface, origins, directions, row)
         best, found, k = reach - skip, False, _I(0)
-        while k < surface.node_ints.shape[0]:
-            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
-            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
-            if not ray_box(o, d, lx, ly, lz, ux, uy, uz, best):
-                k = _I(surface.node_ints[k, 0])
-                continue
-            item = _I(surface.node_ints[k, 1])
-            if item >= 0:
-                hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, crossings, place)
-                if hit:
-                    found, best = True, distance
-                    if any_hit:
-                        break
-            k += 1
+        while True:
+            item, k = next_primitive(surface, o, d, best, k)
+            if item < 0:
+                break
+            hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, crossings, place)
+            if hit:
+                found, best = True, distance
+                if any_hit:
+                    break
         distance_out[row], quad_out[row] = math.inf, -1
         for axis in range(3):
             normal_out[row, axis] = 0.0
@@ -222,20 +257,10 @@ def primitive_crossings(surface, k, o, d, reach, corners, points, cells, crossin
     quad = _I(surface.primitives[k, QUAD])
     shape = outline(surface, k)
     depth = push_coarsest(surface, quad, shape, cells)
-    while depth > 0:
-        depth -= 1
-        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
-        finer = step // 2
-        if step > 1:
-            code, flat = load_cell(surface, quad, step, x, y, points)
-            if code != EXTREME:
-                lx, ly, lz, ux, uy, uz = box_of(points, 8)
-                if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach):
-                    continue
-            finer >>= flat
-        if finer >= 2:
-            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
-            continue
+    while True:
+        depth, step, x, y = next_cell(surface, quad, shape, o, d, reach, points, cells, depth)
+        if step == 0:
+            break
         pace = step * surface.ratio
         for j in range(y * pace, (y + 1) * pace):
             for i in range(x * pace, (x + 1) * pace):
@@ -261,25 +286,14 @@ def surface_crossing_rows(start, stop, surface, origins, directions, reach, coun
     one in a patch that two primitives share twice. count_out may be more than there was room for."""
     corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
     crossings = np.empty((2, 3))
-    b6 = surface.node_boxes
     for row in range(start, stop):
-        o = (origins[row, 0], origins[row, 1], origins[row, 2])
-        d = (directions[row, 0], directions[row, 1], directions[row, 2])
-        skip = way_to_box(o, d, b6)
-        o = (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2])
-        count, k = _I(0), _I(0)
-        while k < surface.node_ints.shape[0]:
-            lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
-            ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
-            if not ray_box(o, d, lx, ly, lz, ux, uy, uz, reach - skip):
-                k = _I(surface.node_ints[k, 0])
-                continue
-            item = _I(surface.node_ints[k, 1])
-            if item >= 0:
-                count = primitive_crossings(
-                    surface, item, o, d, reach - skip, corners, points, cells, crossings, table_out[row], count
-                )
-            k += 1
+        o, d, skip = load_ray(surface, origins, directions, row)
+        left, count, k = reach - skip, _I(0), _I(0)
+        while True:
+            item, k = next_primitive(surface, o, d, left, k)
+            if item < 0:
+                break
+            count = primitive_crossings(surface, item, o, d, left, corners, points, cells, crossings, table_out[row], count)
         for c in range(min(count, table_out.shape[1])):
             table_out[row, c, ALONG] += skip
         count_out[row] = count

@@ -44,3 +44,11 @@ GROUND_NEXT = 1e-9
 
 #: The box of a half-space ends above its plane by this part of the plane's offset and place: their sum is rounded.
 HALF_SPACE_ROOM = 1e-9
+
+#: A part is lifted off a patch by this part of its way more, and at least by this part of the sizes, so that the cast down does
+#: not begin in touch.
+LIFT_CLEAR = 1e-3
+LIFT_LEAST = 1e-6
+
+#: Normals whose cosine differs from 1 by less than this are one direction.
+SAME_NORMAL = 1e-12

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.constants import UNIT_ROUNDOFF
+from thud.constants import TINY, UNIT_ROUNDOFF
 from thud.pairing.leaves import placed
 from thud.pairing.motions import empty_impacts
 from thud.results import CastStatus, Impacts, Status
@@ -96,7 +96,7 @@ def advance(
         out.point[done] = found.point_a[met]
         out.normal[done[fresh]] = found.normal[met][fresh]
         ahead = ~met & ~lost
-        time[live[ahead]] += (found.distance[ahead] - 0.5 * gap[live[ahead]]) / np.maximum(speed[live[ahead]], 1e-300)
+        time[live[ahead]] += (found.distance[ahead] - 0.5 * gap[live[ahead]]) / np.maximum(speed[live[ahead]], TINY)
         live = live[ahead]
         live = live[time[live] <= 1.0]
     out.status[live], out.time[live] = CastStatus.UNCONVERGED, time[live]

@@ -94,21 +94,23 @@ def boxes_gap2(box, lx, ly, lz, ux, uy, uz):
 
 
 @device
-def set_points(ints, reals, verts, part, points, count):
+def set_points(parts, part, points, count):
     """Write points over a placeholder part, relative to the first, which is returned: coordinates of terrain may be large."""
     origin = (points[0, 0], points[0, 1], points[0, 2])
-    start = ints[part, VERTEX_START]
+    start = parts.ints[part, VERTEX_START]
     mx, my, mz = 0.0, 0.0, 0.0
-    for i in range(ints[part, SCAN_COUNT]):
+    for i in range(parts.ints[part, SCAN_COUNT]):
         k = i if i < count else 0
         x, y, z = points[k, 0] - origin[0], points[k, 1] - origin[1], points[k, 2] - origin[2]
-        verts[0, start + i], verts[1, start + i], verts[2, start + i] = x, y, z
+        parts.vertices[0, start + i], parts.vertices[1, start + i], parts.vertices[2, start + i] = x, y, z
         if i < count:
             mx, my, mz = mx + x, my + y, mz + z
     m = (mx / count, my / count, mz / count)
     most = 0.0
     for i in range(count):
-        most = max(most, norm2(sub((verts[0, start + i], verts[1, start + i], verts[2, start + i]), m)))
-    reals[part, CENTER], reals[part, CENTER + 1], reals[part, CENTER + 2] = m
-    reals[part, BOUND] = math.sqrt(most)
+        most = max(
+            most, norm2(sub((parts.vertices[0, start + i], parts.vertices[1, start + i], parts.vertices[2, start + i]), m))
+        )
+    parts.reals[part, CENTER], parts.reals[part, CENTER + 1], parts.reals[part, CENTER + 2] = m
+    parts.reals[part, BOUND] = math.sqrt(most)
     return origin

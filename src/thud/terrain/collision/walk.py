@@ -34,20 +34,12 @@ from thud.terrain.collision.patch import patch_point, read_patch, twist
 from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
 from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
+from thud.terrain.collision.work_space import AWAY, AXIS, BEST, NEAR, POINT, STATUS, UNSURE
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
 
 _I = np.int64
 
 MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
-
-# Rows of the walks' work space: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do.
-CELL_STACK, NODE_STACK = 128, 192
-
-# Columns of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
-# part came between the planes of any primitive; the axis (3) that last separated it from a cell; 1 if a
-# distance that did not converge may have been nearer.
-BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE = 0, 1, 2, 5, 8, 9, 12
-RESULT = 13
 
 
 @device
@@ -77,15 +69,15 @@ def moved_box(box, m, time):
 
 
 @device
-def heights(ints, reals, verts, link_starts, links, b, r, t, n):
+def heights(parts, b, r, t, n):
     """Least and greatest n . x of a part; n of unit length."""
-    if ints[b, KIND] == HALF_SPACE:
+    if parts.ints[b, KIND] == HALF_SPACE:
         return -math.inf, math.inf
-    part = load_part(ints, reals, b)
+    part = load_part(parts, b)
     d = unrotate(r, n)
-    low = rotate(r, support(verts, link_starts, links, part, (-d[0], -d[1], -d[2])))
-    high = rotate(r, support(verts, link_starts, links, part, d))
-    at, radius = dot(n, t), reals[b, RADIUS]
+    low = rotate(r, support(parts, part, (-d[0], -d[1], -d[2])))
+    high = rotate(r, support(parts, part, d))
+    at, radius = dot(n, t), parts.reals[b, RADIUS]
     return dot(n, low) + at - radius, dot(n, high) + at + radius
 
 
@@ -112,22 +104,23 @@ def box_beyond_planes(surface, k, box):
 
 
 @device
-def box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+def box_out_of_reach(query, box, best, lx, ly, lz, ux, uy, uz):
     """Whether nothing within the given bounds can be nearer to the part in `box` than the distance `best`, or be touched by it
     on its way m before the time `best`."""
-    if mode == DISTANCE:
+    if query.mode == DISTANCE:
         return boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best
-    return boxes_apart(moved_box(box, m, best), lx, ly, lz, ux, uy, uz, 0.0)
+    return boxes_apart(moved_box(box, query.m, best), lx, ly, lz, ux, uy, uz, 0.0)
 
 
 @device
-def out_of_reach(points, count, box, m, mode, best, up, low, high):
-    """The same of what the first points enclose, by their box and by their heights along `up`; the part's, those of its way
-    included, are `low` to `high`."""
+def out_of_reach(query, space, points, count, slab):
+    """The same of what the first points enclose, by their box and by their heights; `slab` is (up, low, high): the heights of
+    the part along `up`, those of its way included."""
+    best = space.result[BEST]
     lx, ly, lz, ux, uy, uz = box_of(points, count)
-    if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+    if box_out_of_reach(query, space.box, best, lx, ly, lz, ux, uy, uz):
         return True
-    return heights_apart(points, count, up, low, high, best if mode == DISTANCE else 0.0)
+    return heights_apart(points, count, slab[0], slab[1], slab[2], best if query.mode == DISTANCE else 0.0)
 
 
 # Which cells of a quad overlap a primitive is told in whole numbers, the same in fast and in exact code: both use what follows.
@@ -182,10 +175,12 @@ def push_finer(surface, shape, step, x, y, finer, cells_out, depth):
     return push_cells(shape, surface.ratio, finer, x * many, y * many, many, cells_out, depth)
 
 
-@kernel(inner="*hulls, i8, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], f8[:,::1], f8[:,::1]")
-def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points):
-    """(found, status, distance or time, point, normal) of part b and a patch; part a is the placeholder. Only what is nearer or
-    earlier than `best` counts."""
+@kernel(inner="parts, part_query, work_space, f8")
+def patch_query(parts, query, space, best):
+    """(found, status, distance or time, point, normal) of a part and the patch in `space`. Only what is nearer or earlier than
+    `best` counts."""
+    a, b, r, t, m, mode = query
+    corners, pieces, points = space.corners, space.pieces, space.points
     zero = (0.0, 0.0, 0.0)
     x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
     u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
@@ -202,17 +197,17 @@ def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, bes
         x, y, w = pieces[depth, 0], pieces[depth, 1], pieces[depth, 2]
         for k in range(4):
             points[k, 0], points[k, 1], points[k, 2] = patch_point(corners, x + (k & 1) * w, y + (k >> 1) * w)
-        o = set_points(ints, reals, verts, a, points, 4)
+        o = set_points(parts, a, points, 4)
         at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
         if mode <= GATHER:
-            outcome = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, center_axis(reals, a, b, r, at))[0]
+            outcome = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))[0]
             if outcome == SEPARATED:
                 continue
             if w <= least:
                 return True, _I(outcome), 0.0, o, zero
         elif mode == DISTANCE:
-            axis = center_axis(reals, a, b, r, at)
-            outcome, d, q, away = pair_distance(ints, reals, verts, link_starts, links, a, b, r, at, axis, best)
+            axis = center_axis(parts, a, b, r, at)
+            outcome, d, q, away = pair_distance(parts, a, b, r, at, axis, best)
             if outcome != OVERLAPPING and d >= best:
                 if outcome == UNCONVERGED and not found:
                     # It may be nearer than it seems.
@@ -225,7 +220,7 @@ def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, bes
                 found, status, best, p, n = True, _I(outcome), d, q, away
                 continue
         else:
-            outcome, time, q, away = cast_pair(ints, reals, verts, link_starts, links, a, b, r, at, m, best)
+            outcome, time, q, away = cast_pair(parts, a, b, r, at, m, best)
             if outcome == MISS or (found and time >= best):
                 continue
             if w <= least:
@@ -239,34 +234,29 @@ def patch_query(ints, reals, verts, link_starts, links, a, b, r, t, m, mode, bes
     return found, status, best, p, n
 
 
-@kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, i8, i8, i8, i8, i8, vec3, f8, f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], i8"
-)
-def walk_patches(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad, x0, y0, x1, y1, up, low, high,
-    box, corners, pieces, points, result, found_out, count,
-):  # fmt: skip
-    """The patches of [x0, x1) x [y0, y1) that overlap primitive k. Returns how many have been found."""
+@kernel(inner="surface, parts, part_query, work_space, i8, UniTuple(i8, 4), Tuple((vec3, f8, f8)), i8")
+def walk_patches(surface, parts, query, space, k, patches, slab, count):
+    """The patches of primitive k that overlap [x0, x1) x [y0, y1) of its quad; `slab` as in `out_of_reach`. Returns how many
+    have been found."""
+    quad = _I(surface.primitives[k, QUAD])
+    x0, y0, x1, y1 = patches
+    mode, result, found = query.mode, space.result, space.found
     shape = outline(surface, k)
     for y in range(y0, y1):
         for x in range(x0, x1):
             if not in_outline(shape, x, y, x + 1, y + 1):
                 continue
-            read_patch(surface, quad, x, y, corners)
-            best = result[BEST]
-            if out_of_reach(corners, 4, box, m, mode, best, up, low, high):
+            read_patch(surface, quad, x, y, space.corners)
+            if out_of_reach(query, space, space.corners, 4, slab):
                 continue
-            hit, status, value, p, n = patch_query(
-                ints, reals, verts, link_starts, links, a, b, r, t, m, mode, best, corners, pieces, points
-            )
+            hit, status, value, p, n = patch_query(parts, query, space, result[BEST])
             if not hit:
                 if status == UNCONVERGED:
                     result[UNSURE] = 1.0
                 continue
             if mode <= GATHER:
-                if count < found_out.shape[0]:
-                    found_out[count, 0], found_out[count, 1], found_out[count, 2], found_out[count, 3] = b, quad, x, y
+                if count < found.shape[0]:
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = query.b, quad, x, y
                 count += 1
                 if mode == MEET:
                     result[STATUS] = status
@@ -276,20 +266,16 @@ def walk_patches(
             result[BEST], result[STATUS] = value, status
             result[POINT], result[POINT + 1], result[POINT + 2] = p
             result[AWAY], result[AWAY + 1], result[AWAY + 2] = n
-            found_out[0, 0], found_out[0, 1], found_out[0, 2], found_out[0, 3] = b, quad, x, y
+            found[0, 0], found[0, 1], found[0, 2], found[0, 3] = query.b, quad, x, y
     return count
 
 
-@kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, i8, vec3, f8, f8, "
-    "f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], i8"
-)
-def walk_primitive(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, up, low, high,
-    box, corners, pieces, points, cells, result, found_out, count,
-):  # fmt: skip
-    """The cells of primitive k, from the coarsest down. The part reaches from `low` to `high` along `up`, the primitive's
-    normal. Returns how many patches have been found."""
+@kernel(inner="surface, parts, part_query, work_space, i8, Tuple((vec3, f8, f8)), i8")
+def walk_primitive(surface, parts, query, space, k, slab, count):
+    """The cells of primitive k, from the coarsest down; `slab` as in `out_of_reach`, along the primitive's normal. Returns how
+    many patches have been found."""
+    a, b, r, t, _m, mode = query
+    points, cells, result = space.points, space.cells, space.result
     quad = _I(surface.primitives[k, QUAD])
     shape = outline(surface, k)
     depth = push_coarsest(surface, quad, shape, cells)
@@ -300,16 +286,16 @@ def walk_primitive(
         if step > 1:
             code, flat = read_cell(surface, quad, step, x, y, points)
             if code != EXTREME:
-                if out_of_reach(points, 8, box, m, mode, result[BEST], up, low, high):
+                if out_of_reach(query, space, points, 8, slab):
                     continue
                 if mode <= GATHER:
-                    o = set_points(ints, reals, verts, a, points, 8)
+                    o = set_points(parts, a, points, 8)
                     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
                     # What separated the part from the last cell is likely to separate it from this one.
                     axis = (result[AXIS], result[AXIS + 1], result[AXIS + 2])
                     if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
-                        axis = center_axis(reals, a, b, r, at)
-                    status, axis = pair_intersects(ints, reals, verts, link_starts, links, a, b, r, at, axis)
+                        axis = center_axis(parts, a, b, r, at)
+                    status, axis = pair_intersects(parts, a, b, r, at, axis)
                     if status == SEPARATED:
                         result[AXIS], result[AXIS + 1], result[AXIS + 2] = axis
                         continue
@@ -318,26 +304,19 @@ def walk_primitive(
             depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
             continue
         pace = step * surface.ratio
-        count = walk_patches(
-            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, k, quad,
-            x * pace, y * pace, (x + 1) * pace, (y + 1) * pace, up, low, high,
-            box, corners, pieces, points, result, found_out, count,
-        )  # fmt: skip
+        patches = (x * pace, y * pace, (x + 1) * pace, (y + 1) * pace)
+        count = walk_patches(surface, parts, query, space, k, patches, slab, count)
         if mode == MEET and count > 0:
             return count
     return count
 
 
-@kernel(
-    inner="surface, *hulls, i8, i8, mat3, vec3, vec3, i8, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], "
-    "f8[::1], i8[:,::1], i8"
-)
-def walk_part(
-    surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode,
-    box, corners, pieces, points, cells, nodes, result, found_out, count,
-):  # fmt: skip
-    """Part b against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
-    been found, `count` and those before it included; found_out keeps them as far as it reaches."""
+@kernel(inner="surface, parts, part_query, work_space, i8")
+def walk_part(surface, parts, query, space, count):
+    """A part against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
+    been found, `count` and those before it included; space.found keeps them as far as it reaches."""
+    _a, b, r, t, m, mode = query
+    box, nodes, result = space.box, space.nodes, space.result
     nodes[0], depth = _I(0), 1
     result[AXIS], result[AXIS + 1], result[AXIS + 2] = 0.0, 0.0, 0.0
     b6 = surface.node_boxes
@@ -347,7 +326,7 @@ def walk_part(
         best = result[BEST]
         lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
         ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
-        if box_out_of_reach(box, m, mode, best, lx, ly, lz, ux, uy, uz):
+        if box_out_of_reach(query, box, best, lx, ly, lz, ux, uy, uz):
             continue
         item = _I(surface.node_ints[k, 1])
         if item < 0:
@@ -372,7 +351,7 @@ def walk_part(
             depth += 1
             continue
         n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
-        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        low, high = heights(parts, b, r, t, n)
         rise, reach = 0.0, 0.0
         if mode == CAST:
             rise = dot(n, m) * best
@@ -381,30 +360,28 @@ def walk_part(
         if beyond_planes(surface, item, low, high, rise, reach):
             continue
         result[NEAR] = 1.0
-        count = walk_primitive(
-            surface, ints, reals, verts, link_starts, links, a, b, r, t, m, mode, item,
-            n, low + min(rise, 0.0), high + max(rise, 0.0), box, corners, pieces, points, cells, result, found_out, count,
-        )  # fmt: skip
+        slab = (n, low + min(rise, 0.0), high + max(rise, 0.0))
+        count = walk_primitive(surface, parts, query, space, item, slab, count)
         if mode == MEET and count > 0:
             return count
     return count
 
 
-@kernel(inner="*hulls, i8, mat3, vec3, f8[::1]")
-def part_box(ints, reals, verts, link_starts, links, b, r, t, box_out):
+@kernel(inner="parts, i8, mat3, vec3, f8[::1]")
+def part_box(parts, b, r, t, box_out):
     """Tight box of a part; of a half-space all of space, or up to its plane where that follows an axis."""
-    if ints[b, KIND] == HALF_SPACE:
+    if parts.ints[b, KIND] == HALF_SPACE:
         for axis in range(3):
             box_out[axis], box_out[axis + 3] = -math.inf, math.inf
-            n = (reals[b, P0], reals[b, P1], reals[b, P2])
+            n = (parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2])
             up = rotate(r, n)
             if up[axis] == 1.0:
                 at = dot(up, t)
-                box_out[axis + 3] = reals[b, P3] + at + HALF_SPACE_ROOM * (abs(reals[b, P3]) + abs(at))
+                box_out[axis + 3] = parts.reals[b, P3] + at + HALF_SPACE_ROOM * (abs(parts.reals[b, P3]) + abs(at))
         return
     for axis in range(3):
         n = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
-        low, high = heights(ints, reals, verts, link_starts, links, b, r, t, n)
+        low, high = heights(parts, b, r, t, n)
         box_out[axis], box_out[axis + 3] = low, high
 
 
@@ -425,10 +402,11 @@ def box_near(surface, box):
     return False
 
 
-@kernel(inner="surface, f8[:,::1], i8[:,::1], mat3, vec3, f8, f8[::1], i8[::1]")
-def near_parts(surface, node_boxes, node_ints, r, t, margin, box, parts_out):
+@kernel(inner="surface, query_object, mat3, vec3, f8, f8[::1], i8[::1]")
+def near_parts(surface, shape, r, t, margin, box, parts_out):
     """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how
     many."""
+    node_boxes, node_ints = shape.node_boxes, shape.node_ints
     count = 0
     k = _I(0)
     while k < node_ints.shape[0]:

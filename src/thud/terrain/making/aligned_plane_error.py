@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud.constants import TINY
 from thud.terrain.making.directions import primitive_normals, unit
-from thud.terrain.making.tolerances import FACING_LEAST
+from thud.terrain.making.tolerances import FACING_LEAST, WEIGHT_EDGE
 from thud.terrain.surface import DisplacedSurface
 
 # Where in a triangle the error counts: middle, towards the corners, middles of edges. At the vertices it is zero.
@@ -205,7 +206,7 @@ def _shortfall(
     length = np.linalg.norm(N, axis=2)
     short = np.maximum(least * length - a, 0.0)
     value += _COST_FACING * float((short**2).sum())
-    outward = (least / np.maximum(length, 1e-300))[:, :, None] * N - normal[:, None, :]
+    outward = (least / np.maximum(length, TINY))[:, :, None] * N - normal[:, None, :]
     slope += 2.0 * _COST_FACING * short[:, :, None] * outward
     return value, _at_vertices(slope, triangles, len(directions))
 
@@ -315,4 +316,4 @@ def _weights(surface: DisplacedSurface, triangles: Ints, quads: Ints, m: int) ->
     u = ((s - s0) * (t2 - t0) - (s2 - s0) * (t - t0)) / whole
     v = ((s1 - s0) * (t - t0) - (s - s0) * (t1 - t0)) / whole
     weights = np.stack([1.0 - u - v, u, v], axis=2)
-    return weights, np.asarray((weights >= -1e-12).all(axis=2))
+    return weights, np.asarray((weights >= -WEIGHT_EDGE).all(axis=2))

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud.constants import TINY
 from thud.errors import InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate, gradient
 from thud.terrain.making.surface_nets import Net
-from thud.terrain.making.tolerances import FACING_GOAL, FACING_LEAST
+from thud.terrain.making.tolerances import FACING_GOAL, FACING_LEAST, KEEP_GOAL, SPLIT_TIE
 
 # Differences for gradients, of a cell: directions belong to the coarse shape.
 _STEP = 0.25
@@ -57,10 +58,10 @@ def relaxed(field: Field, net: Net, rounds: int) -> Net:
     position = net.positions
     for k in range(rounds + 1):
         slope = gradient(field, position, _STEP * net.cell)
-        squared = np.maximum(np.einsum("ij,ij->i", slope, slope), 1e-300)[:, None]
+        squared = np.maximum(np.einsum("ij,ij->i", slope, slope), TINY)[:, None]
         step = -evaluate(field, position)[:, None] * slope / squared
         longest = np.linalg.norm(step, axis=1, keepdims=True)
-        step *= np.minimum(1.0, _STEP * net.cell / np.maximum(longest, 1e-300))
+        step *= np.minimum(1.0, _STEP * net.cell / np.maximum(longest, TINY))
         if k < rounds:
             away = neighbours.mean(position) - position
             away -= np.einsum("ij,ij->i", away, slope)[:, None] * slope / squared
@@ -102,7 +103,7 @@ def facing(field: Field, net: Net, directions: Floats, quadrilaterals: bool) -> 
         moving = neighbours.around(bad)
         # Border vertices too: there may be nothing else that can give way.
         position = np.where(moving[:, None], position + 0.5 * (neighbours.mean(position) - position), position)
-        goal = np.where(moving[:, None], unit(vertex_normals(position, net.quads) + 1e-9 * goal), goal)
+        goal = np.where(moving[:, None], unit(vertex_normals(position, net.quads) + KEEP_GOAL * goal), goal)
     row = int(np.argmin(least))
     place = ", ".join(f"{x:g}" for x in net.centers[row])
     raise InvalidShapeError(
@@ -158,8 +159,8 @@ def split(position: Floats, direction: Floats, quads: Ints, off: Floats) -> Ints
         worst.append(low)
     both = np.minimum(*worst) > 0.5
     # On flat ground roundoff must not choose.
-    least = 1e-6 * np.linalg.norm(position[quads[:, 2]] - position[quads[:, 0]], axis=1)
-    second = np.where(both, off[:, 1] < off[:, 0] - least, worst[1] > worst[0] + 1e-6)
+    least = SPLIT_TIE * np.linalg.norm(position[quads[:, 2]] - position[quads[:, 0]], axis=1)
+    second = np.where(both, off[:, 1] < off[:, 0] - least, worst[1] > worst[0] + SPLIT_TIE)
     chosen = _SPLITS[second.astype(int)]
     return np.take_along_axis(quads[:, None, :], chosen, axis=2).reshape(-1, 3)
 

@@ -14,7 +14,7 @@ from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_vector
 from thud.pose import finite_array
 from thud.shapes.triangle_mesh import TriangleMesh
-from thud.terrain.making.tolerances import FIELD_BLOCK
+from thud.terrain.making.tolerances import EDGE_WEIGHT, FIELD_BLOCK
 
 Field = Callable[[Floats], npt.ArrayLike]
 
@@ -171,7 +171,7 @@ class MeshField:
             w2 = np.einsum("ij,ij->i", np.cross(b - a, point - a), normal) / size
         # A weight within roundoff of 0: the point is on the opposite edge.
         weights = np.column_stack([1.0 - w1 - w2, w1, w2])
-        zero = ~(weights > 1e-9)
+        zero = ~(weights > EDGE_WEIGHT)
         count = zero.sum(axis=1)
         edge, corner = (np.argmax(zero, axis=1) + 1) % 3, np.argmin(zero, axis=1)
         found = np.where((count == 1)[:, None], at_edge[triangle, edge], flat[triangle])

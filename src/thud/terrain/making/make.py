@@ -21,7 +21,7 @@ from thud.terrain.making.directions import facing, gradient_directions, relaxed
 from thud.terrain.making.fields import Field, GridField, MeshField, distances, evaluate
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.surface_nets import Net, surface_nets
-from thud.terrain.making.tolerances import FIELD_BLOCK, MADE_SAMPLES, TRACE_REACH
+from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, TRACE_REACH
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
 from thud.terrain.tolerances import QUAD_SIDE
@@ -92,7 +92,7 @@ def from_field(
         raise InvalidInputError(
             f"upper: the domain is {high[axis] - low[axis]:g} m along {'xyz'[axis]}; expected at least two cells of {size:g} m"
         )
-    shape = np.ceil((high - low) / size - 1e-9)
+    shape = np.ceil((high - low) / size - CELL_ROUNDING)
     if (shape > 2**30).any():
         raise InvalidInputError(f"cell: {size:g} m is too small for a domain of {(high - low).max():g} m")
     options = _checked(samples, smoothing, thickness, quadrilaterals, optimise_directions)
@@ -306,7 +306,7 @@ def _errors(field: Field, surface: DisplacedSurface, cell: float) -> tuple[float
         rows = np.arange(start, min(start + step, count))
         points = surface.quad_samples(rows).point
         middles = 0.25 * (points[:, :-1, :-1] + points[:, 1:, :-1] + points[:, :-1, 1:] + points[:, 1:, 1:])
-        at_middle, slope = distances(field, middles.reshape(-1, 3), 1e-3 * cell)
+        at_middle, slope = distances(field, middles.reshape(-1, 3), MIDDLE_STEP * cell)
         # Samples take the slope of the patch that begins there.
         slopes = np.pad(slope.reshape(len(rows), side, side), ((0, 0), (0, 1), (0, 1)), mode="edge")
         at_sample = np.abs(evaluate(field, points.reshape(-1, 3))) / slopes.reshape(-1)

@@ -20,3 +20,20 @@ TRACE_TOLERANCE = 1e-8
 #: are turned; where even the least cannot be had, the base mesh is smoothed. Lengths grow as 1 / cosine.
 FACING_GOAL = 0.3
 FACING_LEAST = 0.05
+
+#: A domain that is this part of a cell larger than whole cells gets no further cell.
+CELL_ROUNDING = 1e-9
+
+#: Step, in cells, of the differences by which a field's slope is measured at the middles of patches.
+MIDDLE_STEP = 1e-3
+
+#: Barycentric weights below this count as 0: the point is on the opposite edge. WEIGHT_EDGE: how far outside of a triangle a
+#: sample on its edge may seem to lie.
+EDGE_WEIGHT = 1e-9
+WEIGHT_EDGE = 1e-12
+
+#: Share of the former direction in that of a vertex whose neighbours' normals cancel.
+KEEP_GOAL = 1e-9
+
+#: Two ways to split a quad differ if by more than this, of its diagonal or in cosines: on flat ground roundoff must not choose.
+SPLIT_TIE = 1e-6

@@ -24,6 +24,9 @@ from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, OUTSIDE, U
 from thud.terrain.projection.rows import SIGNATURE, load_point, load_quadrilateral
 from thud.terrain.projection.tolerances import (
     BILINEAR_CELLS,
+    BILINEAR_CLOSE,
+    BILINEAR_EDGE,
+    BILINEAR_FOLD,
     BILINEAR_HALVINGS,
     PROJECTION_COLLAPSE,
     PROJECTION_DISTINCT,
@@ -117,7 +120,7 @@ def look(cu, cv, cz, hu, hv, hz, a, a_u, a_v, a_uv, b, b_u, b_v, b_uv):
         if abs(f[i]) > bound * (1.0 + 64.0 * UNIT_ROUNDOFF) + 64.0 * UNIT_ROUNDOFF * (1.0 + abs(cz)):
             return 0, 0, cu, cv, cz
     det = dot(f_x, cross(f_y, f_z))
-    if det * det <= 1e-16 * norm2(f_x) * norm2(f_y) * norm2(f_z):
+    if det * det <= BILINEAR_FOLD * norm2(f_x) * norm2(f_y) * norm2(f_z):
         # Near a fold: halve along the axis that F changes most by.
         by_x, by_y, by_z = norm2(f_x), norm2(f_y), norm2(f_z)
         return 2, (0 if by_x >= by_y and by_x >= by_z else (1 if by_y >= by_z else 2)), cu, cv, cz
@@ -126,7 +129,7 @@ def look(cu, cv, cz, hu, hv, hz, a, a_u, a_v, a_uv, b, b_u, b_v, b_uv):
     yz, xyz = solved(f_yz, f_x, f_y, f_z, det), solved(f_xyz, f_x, f_y, f_z, det)
     steep, by_x, by_y, by_z = 0.0, 0.0, 0.0, 0.0
     for i in range(3):
-        if abs(g[i]) > 1.0 + 1e-6 + row_sum(i, xy, xz, yz, xyz, 1.0, 1.0):
+        if abs(g[i]) > 1.0 + BILINEAR_EDGE + row_sum(i, xy, xz, yz, xyz, 1.0, 1.0):
             return 0, 0, cu, cv, cz
         # Lipschitz constant of the products on the cell, and what each variable has to do with them.
         steep = max(steep, row_sum(i, xy, xz, yz, xyz, 2.0, 3.0))
@@ -145,9 +148,9 @@ def look(cu, cv, cz, hu, hv, hz, a, a_u, a_v, a_uv, b, b_u, b_v, b_uv):
         y = -(g[1] + xy[1] * p + xz[1] * q + yz[1] * r + xyz[1] * s)
         z = -(g[2] + xy[2] * p + xz[2] * q + yz[2] * r + xyz[2] * s)
         move = max(abs(x - sx), max(abs(y - sy), abs(z - sz)))
-        if move > 1.5 * way + 1e-6:
+        if move > 1.5 * way + BILINEAR_EDGE:
             return 0, 0, cu, cv, cz
-        if move < 1e-2:
+        if move < BILINEAR_CLOSE:
             break
         way *= 0.5
     return 1, 0, cu + hu * x, cv + hv * y, cz + hz * z

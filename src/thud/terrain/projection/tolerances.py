@@ -54,3 +54,12 @@ BFGS_SOLUTION = 1e-9
 #: has the last word (counts). A generic point in a short range takes one cell; folds some hundred.
 BILINEAR_CELLS = 4096
 BILINEAR_HALVINGS = 30
+
+#: Near a fold of the bilinear map its determinant, squared, is below this part of the product of the columns' squares. The
+#: cell is halved there.
+BILINEAR_FOLD = 1e-16
+
+#: A zero may lie outside of a cell by this (in half sides) and count for it; a step ends the search below BILINEAR_CLOSE, from
+#: where Newton's method converges.
+BILINEAR_EDGE = 1e-6
+BILINEAR_CLOSE = 1e-2

@@ -1,0 +1,78 @@
+"""What walks over a surface are asked and what they write to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thud._core.arrays import Floats, Ints
+from thud._core.decorators import view_device
+
+Vec3 = tuple[float, float, float]
+Mat3 = tuple[float, float, float, float, float, float, float, float, float]
+
+# Rows of the stacks: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do, and quarters
+# of a twisted patch.
+CELL_STACK, NODE_STACK, PIECE_STACK = 128, 192, 32
+
+# Fields of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
+# part came between the planes of any primitive; the axis (3) that last separated it from a cell; 1 if a
+# distance that did not converge may have been nearer.
+BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE = 0, 1, 2, 5, 8, 9, 12
+RESULT = 13
+
+
+class PartQuery(NamedTuple):
+    """One convex part against the surface, in the surface's frame."""
+
+    a: int
+    """The placeholder, over which patches and volumes are written."""
+    b: int
+    """The part."""
+    r: Mat3
+    t: Vec3
+    """Where the part is."""
+    m: Vec3
+    """Where it moves to; 0 unless mode is CAST."""
+    mode: int
+    """MEET, GATHER, DISTANCE or CAST (`walk.py`)."""
+
+
+class WorkSpace(NamedTuple):
+    """The arrays that a walk writes. Each thread has its own."""
+
+    box: Floats
+    """(6,) box of the part."""
+    corners: Floats
+    """(4, 3) of a patch."""
+    pieces: Floats
+    """Stack of the quarters of a patch: x, y, side."""
+    points: Floats
+    """(8, 3) of a bounding volume."""
+    cells: Ints
+    """Stack of cells: step, x, y."""
+    nodes: Ints
+    """Stack of nodes of the surface's tree."""
+    result: Floats
+    """(RESULT,) fields as above."""
+    found: Ints
+    """(room, 4) patches found: part, quad, x, y."""
+    counter: Ints
+    """(1,) points tested for being in the ground."""
+
+
+@view_device
+def new_work_space(room):
+    """With room for so many patches found."""
+    return WorkSpace(
+        np.empty(6),
+        np.empty((4, 3)),
+        np.empty((PIECE_STACK, 3)),
+        np.empty((8, 3)),
+        np.empty((CELL_STACK, 3), np.int64),
+        np.empty(NODE_STACK, np.int64),
+        np.zeros(RESULT),
+        np.empty((room, 4), np.int64),
+        np.zeros(1, np.int64),
+    )
