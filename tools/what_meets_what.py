@@ -49,6 +49,11 @@ def _options(entry: Entry) -> str:
     return ", ".join(name if values is None else f"{name} ({', '.join(values)})" for name, values in entry.options.items())
 
 
+def _call(query: str, options: str) -> str:
+    """The calls that have the options: caches are of single pairs."""
+    return CALLS[query].split(",")[0] if options == "cache" else CALLS[query]
+
+
 def page() -> str:
     """The whole page."""
     notes: list[str] = []
@@ -81,7 +86,15 @@ def page() -> str:
     lines += _table(["", *names], rows)
     lines += ["", "A `HalfSpace` has no triangles, and no mass: both are an `UnboundedShapeError`.", "", "## Notes", ""]
     lines += [f"{number}. {note[0].upper()}{note[1:]}." for number, note in enumerate(notes, 1)]
-    lines += ["", "## Options", "", "An option that is not listed for a pair is an error there, not silence.", ""]
+    lines += [
+        "",
+        "## Options",
+        "",
+        "An option that is not listed for a pair, in either order, is an error there. Methods `chung_wang` and `v_clip` are",
+        "for `ConvexHull` and `Box` alone. Of a compound that is taken apart, a cache serves the pairs of leaves that can",
+        "use it.",
+        "",
+    ]
     options: dict[tuple[str, str], list[str]] = {}
     for (a, b), entries in PAIRS.items():
         for query, entry in entries.items():
@@ -91,7 +104,8 @@ def page() -> str:
         for query, entry in single.items():
             if entry.options:
                 options.setdefault((query, _options(entry)), []).append(NAMES[family])
-    lines += _table(["query", "options", "for"], [[CALLS[q], text, "; ".join(who)] for (q, text), who in options.items()])
+    rows = [[_call(query, text), text, "; ".join(who)] for (query, text), who in options.items()]
+    lines += _table(["query", "options", "for"], rows)
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,19 @@ UNIT_ROUNDOFF = 2.0**-53
 #: skewed on purpose.
 ROTATION_TOLERANCE = 1e-6
 
+#: A rotation matrix that is orthogonal within this keeps the caller's numbers: a product of a few rotations in float64 is.
+#: Others are replaced by a rotation close by.
+ROTATION_EXACT = 1e-14
+
+#: Poses are accepted up to this far from the origin (metres), shapes up to this size, and down to its inverse: sixth powers of
+#: lengths, which the simplexes of GJK take, stay numbers.
+FARTHEST_POSE = 1e30
+LARGEST_SIZE = 1e30
+LEAST_SIZE = 1e-30
+
+#: Points and the origins of rays are accepted up to this far (metres): the exact predicates multiply three lengths.
+FARTHEST_POINT = 1e75
+
 #: Touching intersects. Two cores whose gap is below TOUCH * (size + |offset|) count as touching: the support points of
 #: rotated shapes carry a few roundoffs of their coordinates each, and kissing faces must not be reported apart because
 #: of them. Relative to lengths, dimensionless: 64 units of roundoff.

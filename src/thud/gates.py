@@ -5,12 +5,15 @@ Each raises a named error with argument, row and expectation before any kernel r
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import MANIFOLD_POINTS
+from thud._core.arrays import MOST, check_finite, finite_array, float_array
+from thud.constants import FARTHEST_POINT, LARGEST_SIZE, LEAST_SIZE, MANIFOLD_POINTS
 from thud.errors import InvalidInputError
-from thud.pose import as_poses, finite_array, pair_count
+from thud.pose import PoseLike, as_poses, pair_count
 
 __all__ = [
     "as_axes",
@@ -21,9 +24,12 @@ __all__ = [
     "as_poses",
     "as_positive",
     "as_reach",
+    "as_size",
+    "as_sizes",
     "as_vector",
     "broadcast_rows",
     "finite_array",
+    "one_row",
     "pair_count",
     "unit",
 ]
@@ -31,21 +37,33 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 
-def as_points(points: npt.ArrayLike, name: str, *, width: int = 3) -> Array:
-    """(N, width) contiguous float64 rows; one point becomes one row."""
-    array = finite_array(points, name)
+def one_row(pose: PoseLike, name: str) -> Array:
+    """The gate of one pose."""
+    rows = as_poses(pose, name)
+    if len(rows) != 1:
+        raise InvalidInputError(f"{name}: expected one pose, got {len(rows)}; `thud.intersects` and the like take many")
+    return rows
+
+
+def as_points(points: npt.ArrayLike, name: str, *, width: int = 3, limit: float = FARTHEST_POINT, least: int = 0) -> Array:
+    """(N, width) contiguous, writable float64 rows; one point becomes one row. `least`: the fewest rows.
+
+    (A read-only array would make Numba compile a second specialisation.)
+    """
+    array = float_array(points, name)
     if array.ndim == 1 and array.shape[0] == width:
         array = array[None]
+    check_finite(array, name, limit)
     if array.ndim != 2 or array.shape[1] != width:
         raise InvalidInputError(f"{name}: expected shape ({width},) or (N, {width}), got {array.shape}")
-    if len(array) == 0:
+    if len(array) < least:
         raise InvalidInputError(f"{name}: expected at least one row, got none")
-    return _writable(array)
+    return array if array.flags.carray else array.copy()
 
 
 def as_directions(directions: npt.ArrayLike, name: str) -> Array:
-    """(N, 3) rows that are not zero; their length is kept."""
-    array = as_points(directions, name)
+    """(N, 3) rows that are not zero; their length is kept, whatever it is."""
+    array = as_points(directions, name, limit=MOST)
     zero = (array[:, 0] == 0.0) & (array[:, 1] == 0.0) & (array[:, 2] == 0.0)
     if zero.any():
         raise InvalidInputError(f"{name}: row {int(np.argmax(zero))} is zero; expected a direction")
@@ -68,11 +86,31 @@ def as_vector(value: npt.ArrayLike, name: str) -> Array:
 
 def as_positive(value: float, name: str, *, zero: bool = False) -> float:
     """One finite number above 0 (or from 0 on, with `zero=True`)."""
+    if type(value) is float and (0.0 < value < math.inf or (zero and value == 0.0)):
+        return value
     array = finite_array(value, name)
     if array.ndim != 0 or array < 0 or (array == 0 and not zero):
         expected = "a number of at least 0" if zero else "a positive number"
         raise InvalidInputError(f"{name}: expected {expected}, got {value!r}")
     return float(array)
+
+
+def as_size(value: float, name: str, *, zero: bool = False) -> float:
+    """One length of a shape: from LEAST_SIZE to LARGEST_SIZE, or 0 with `zero=True`."""
+    size = as_positive(value, name, zero=zero)
+    if not LEAST_SIZE <= size <= LARGEST_SIZE and size != 0.0:
+        raise InvalidInputError(f"{name}: expected a length from {LEAST_SIZE:g} to {LARGEST_SIZE:g} metres, got {value!r}")
+    return size
+
+
+def as_sizes(value: npt.ArrayLike, name: str, expected: str) -> Array:
+    """Three lengths of a shape."""
+    sizes = as_vector(value, name)
+    if not all(LEAST_SIZE <= size <= LARGEST_SIZE for size in sizes.tolist()):
+        if (sizes > 0).all():
+            expected = f"lengths from {LEAST_SIZE:g} to {LARGEST_SIZE:g} metres"
+        raise InvalidInputError(f"{name}: expected {expected}, got {sizes.tolist()}")
+    return sizes
 
 
 def as_reach(max_distance: float) -> float:
@@ -88,6 +126,8 @@ def as_reach(max_distance: float) -> float:
 
 def as_max_points(max_points: int) -> int:
     """Points of a contact patch: 1 to MANIFOLD_POINTS."""
+    if type(max_points) is int and 1 <= max_points <= MANIFOLD_POINTS:
+        return max_points
     if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
         raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
     return int(max_points)
@@ -110,8 +150,8 @@ def as_pairs(pairs: npt.ArrayLike, shapes: int) -> npt.NDArray[np.int64]:
     if wrong.any():
         row = int(np.argwhere(wrong)[0, 0])
         raise InvalidInputError(f"pairs: row {row} is {array[row].tolist()}; expected indices from 0 to {shapes - 1}")
-    array = np.ascontiguousarray(array, dtype=np.int64)
-    return array if array.flags.writeable else array.copy()
+    array = array.astype(np.int64, copy=False)
+    return array if array.flags.carray else array.copy()
 
 
 def broadcast_rows(names: str, *arrays: Array) -> int:
@@ -120,9 +160,3 @@ def broadcast_rows(names: str, *arrays: Array) -> int:
     if len(counts) > 1:
         raise InvalidInputError(f"{names}: expected equal numbers of rows or one, got {[len(a) for a in arrays]}")
     return counts.pop() if counts else 1
-
-
-def _writable(array: Array) -> Array:
-    """C-contiguous and writable: a read-only array would make Numba compile a second specialisation."""
-    array = np.ascontiguousarray(array)
-    return array if array.flags.writeable else array.copy()

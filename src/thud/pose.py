@@ -7,45 +7,69 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.constants import ROTATION_TOLERANCE
+from thud._core.arrays import Floats, finite_array, number_array
+from thud.constants import FARTHEST_POSE, ROTATION_TOLERANCE
 from thud.errors import InvalidInputError, InvalidPoseError
+from thud.rotations import (
+    euler_from_quaternion,
+    quaternion_from_euler,
+    quaternion_from_rotation,
+    quaternion_from_vector,
+    vector_from_quaternion,
+)
 
 PoseLike = Any
 """A `Pose`, None (identity), `(4,4)`, `(N,4,4)`, `(7,)` or `(N,7)` rows [x y z qw qx qy qz]."""
+
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+_IDENTITY = np.array([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0, 0, 0, 0]])
+
+#: Rows of another type or layout that are converted at a time (a count): so few stay in the cache.
+_BLOCK = 2048
 
 
 class Pose:
     """Rigid motion from a shape's frame to the world: x_world = R x + position.
 
+    Other forms: `from_matrix`, `from_xyzw`, `from_rotation_vector`, `from_euler`, `from_scipy`. Each has its way back.
+
     Parameters
     ----------
-    position : (3,) or (N, 3), metres
+    position : (3,) or (N, 3), metres, up to 1e30
     quaternion : (4,) or (N, 4), `wxyz`, unit length within 1e-6 (then normalised)
     """
 
     __slots__ = ("_rows", "_single")
-    _rows: npt.NDArray[np.float64]
+    _rows: Floats
     _single: bool
 
     def __init__(self, position: npt.ArrayLike = (0.0, 0.0, 0.0), quaternion: npt.ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> None:
-        p = finite_array(position, "position")
         q = finite_array(quaternion, "quaternion")
-        if p.ndim not in (1, 2) or p.shape[-1] != 3:
-            raise InvalidInputError(f"position: expected shape (3,) or (N, 3), got {p.shape}")
         if q.ndim not in (1, 2) or q.shape[-1] != 4:
             raise InvalidInputError(f"quaternion: expected shape (4,) or (N, 4) wxyz, got {q.shape}")
-        counts = {np.atleast_2d(p).shape[0], np.atleast_2d(q).shape[0]} - {1}
+        self._set(position, q, "quaternion")
+
+    def _set(self, position: npt.ArrayLike, q: Floats, name: str) -> None:
+        """From a position that is not checked yet and quaternions (4,) or (N, 4), whose argument has the given name."""
+        p = finite_array(position, "position", limit=FARTHEST_POSE)
+        if p.ndim not in (1, 2) or p.shape[-1] != 3:
+            raise InvalidInputError(f"position: expected shape (3,) or (N, 3), got {p.shape}")
+        counts = {len(array) for array in (p, q) if array.ndim == 2} - {1}
         if len(counts) > 1:
-            raise InvalidInputError(f"position, quaternion: expected equal numbers of rows or one, got {p.shape} and {q.shape}")
-        count = counts.pop() if counts else 1
-        rows = np.empty((count, 12))
-        rows[:, :9] = rotation_from_quaternion(np.atleast_2d(q), "quaternion")
-        rows[:, 9:] = np.atleast_2d(p)
-        self._rows = rows
+            raise InvalidInputError(f"position, {name}: expected equal numbers of rows or one, got {p.shape} and {q.shape}")
+        values = np.empty((counts.pop() if counts else 1, 7))
+        values[:, :3], values[:, 3:] = p, q
+        self._rows = _rows_of(values, name)
         self._single = p.ndim == 1 and q.ndim == 1
 
     @classmethod
-    def from_rows(cls, rows: npt.NDArray[np.float64], *, single: bool = False) -> Pose:
+    def _from(cls, position: npt.ArrayLike, q: Floats, name: str) -> Pose:
+        pose = cls.__new__(cls)
+        pose._set(position, q, name)
+        return pose
+
+    @classmethod
+    def from_rows(cls, rows: Floats, *, single: bool = False) -> Pose:
         """Pose from rows of 12 floats (rotation row-major, translation) that are already checked."""
         pose = cls.__new__(cls)
         pose._rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 12)
@@ -54,34 +78,99 @@ class Pose:
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Pose:
-        """Pose from `(4,4)` or `(N,4,4)` homogeneous matrices."""
-        single = np.ndim(np.asarray(matrix)) == 2
-        return cls.from_rows(as_poses(matrix, "matrix"), single=single)
+        """Pose from `(4,4)` or `(N,4,4)` homogeneous matrices. Back: `matrix`."""
+        array = number_array(matrix, "matrix")
+        if array.shape[-2:] != (4, 4) or array.ndim > 3:
+            raise InvalidInputError(f"matrix: expected shape (4, 4) or (N, 4, 4), got {array.shape}")
+        return cls.from_rows(_rows_of(array, "matrix"), single=array.ndim == 2)
+
+    @classmethod
+    def from_xyzw(cls, position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Pose:
+        """Pose from quaternions (4,) or (N, 4) with w last, as ROS, Eigen's storage and scipy have them. Back: `xyzw`."""
+        q = finite_array(quaternion, "quaternion")
+        if q.ndim not in (1, 2) or q.shape[-1] != 4:
+            raise InvalidInputError(f"quaternion: expected shape (4,) or (N, 4) xyzw, got {q.shape}")
+        return cls._from(position, q[..., [3, 0, 1, 2]], "quaternion")
+
+    @classmethod
+    def from_rotation_vector(cls, position: npt.ArrayLike, vector: npt.ArrayLike) -> Pose:
+        """Pose from rotation vectors (3,) or (N, 3): unit axis times angle, radians. Back: `rotation_vector`."""
+        v = finite_array(vector, "vector")
+        if v.ndim not in (1, 2) or v.shape[-1] != 3:
+            raise InvalidInputError(f"vector: expected shape (3,) or (N, 3), got {v.shape}")
+        q = quaternion_from_vector(v.reshape(-1, 3))
+        return cls._from(position, q.reshape(*v.shape[:-1], 4), "vector")
+
+    @classmethod
+    def from_euler(cls, position: npt.ArrayLike, angles: npt.ArrayLike, order: str = "xyz", *, degrees: bool = False) -> Pose:
+        """Pose from three angles (3,) or (N, 3), radians, about three axes in turn. Back: `euler`.
+
+        `order` is as in scipy: "xyz" are fixed axes (roll, pitch, yaw of URDF), "XYZ" those of the turning body; "ZYX" is yaw,
+        pitch, roll.
+        """
+        given = finite_array(angles, "angles")
+        if given.ndim not in (1, 2) or given.shape[-1] != 3:
+            raise InvalidInputError(f"angles: expected shape (3,) or (N, 3), got {given.shape}")
+        q = quaternion_from_euler((np.radians(given) if degrees else given).reshape(-1, 3), order)
+        return cls._from(position, q.reshape(*given.shape[:-1], 4), "angles")
+
+    @classmethod
+    def from_scipy(cls, position: npt.ArrayLike, rotation: Any) -> Pose:
+        """Pose from a `scipy.spatial.transform.Rotation`, one or many. Back: `to_scipy`."""
+        if not hasattr(rotation, "as_quat"):
+            raise InvalidInputError(f"rotation: expected a scipy Rotation, got a {type(rotation).__name__}")
+        return cls.from_xyzw(position, rotation.as_quat())
 
     @property
-    def rows(self) -> npt.NDArray[np.float64]:
+    def rows(self) -> Floats:
         """(N, 12) rows: rotation row-major, then translation. Do not write into it."""
         return self._rows
 
     @property
-    def position(self) -> npt.NDArray[np.float64]:
+    def position(self) -> Floats:
         """(3,) or (N, 3), metres."""
         return self._rows[0, 9:].copy() if self._single else self._rows[:, 9:].copy()
 
     @property
-    def rotation(self) -> npt.NDArray[np.float64]:
+    def rotation(self) -> Floats:
         """(3, 3) or (N, 3, 3)."""
         matrices = self._rows[:, :9].reshape(-1, 3, 3).copy()
         return matrices[0] if self._single else matrices
 
     @property
-    def quaternion(self) -> npt.NDArray[np.float64]:
+    def quaternion(self) -> Floats:
         """(4,) or (N, 4) `wxyz`, w >= 0."""
         quaternions = quaternion_from_rotation(self._rows[:, :9])
         return quaternions[0] if self._single else quaternions
 
     @property
-    def matrix(self) -> npt.NDArray[np.float64]:
+    def xyzw(self) -> Floats:
+        """(4,) or (N, 4) quaternions with w last and >= 0."""
+        quaternions = quaternion_from_rotation(self._rows[:, :9])[:, [1, 2, 3, 0]]
+        return quaternions[0] if self._single else quaternions
+
+    @property
+    def rotation_vector(self) -> Floats:
+        """(3,) or (N, 3) unit axis times angle, radians, from 0 to pi."""
+        vectors = vector_from_quaternion(quaternion_from_rotation(self._rows[:, :9]))
+        return vectors[0] if self._single else vectors
+
+    def euler(self, order: str = "xyz", *, degrees: bool = False) -> Floats:
+        """(3,) or (N, 3) angles about the axes of `order`, as `from_euler` takes them. Where only the sum or difference of the
+        outer two is determined, one of them is 0."""
+        angles = euler_from_quaternion(quaternion_from_rotation(self._rows[:, :9]), order)
+        if degrees:
+            angles = np.degrees(angles)
+        return angles[0] if self._single else angles
+
+    def to_scipy(self) -> Any:
+        """The rotation as a `scipy.spatial.transform.Rotation`; the translation is `position`."""
+        from scipy.spatial.transform import Rotation
+
+        return Rotation.from_quat(self.xyzw)
+
+    @property
+    def matrix(self) -> Floats:
         """(4, 4) or (N, 4, 4) homogeneous matrices."""
         matrices = np.zeros((len(self._rows), 4, 4))
         matrices[:, :3, :3] = self._rows[:, :9].reshape(-1, 3, 3)
@@ -115,67 +204,8 @@ class Pose:
         return f"Pose({len(self)} rows)"
 
 
-def finite_array(value: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    """`value` as a float64 array without NaN or infinity."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name}: expected numbers, got {type(value).__name__} ({error})") from None
-    # A sum is finite unless a member is not (or it overflows): one cheap pass in the usual case.
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = bool(np.isfinite(array.sum()))
-    if not finite and not np.isfinite(array).all():
-        row = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        where = f"row {row[0]}" if array.ndim else "the value"
-        raise InvalidInputError(f"{name}: {where} is not finite ({array[row]}); expected finite numbers")
-    return array
-
-
-def rotation_from_quaternion(q: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
-    """(N, 9) rotations of (N, 4) unit quaternions `wxyz`."""
-    length = np.sqrt(np.einsum("ij,ij->i", q, q))
-    wrong = np.abs(length - 1.0) > ROTATION_TOLERANCE
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidPoseError(
-            f"{name}: row {row} has length {length[row]:.9g}; expected a unit quaternion wxyz within {ROTATION_TOLERANCE:g}"
-        )
-    w, x, y, z = (q / length[:, None]).T
-    rows = np.empty((len(q), 9))
-    rows[:, 0] = 1 - 2 * (y * y + z * z)
-    rows[:, 1] = 2 * (x * y - w * z)
-    rows[:, 2] = 2 * (x * z + w * y)
-    rows[:, 3] = 2 * (x * y + w * z)
-    rows[:, 4] = 1 - 2 * (x * x + z * z)
-    rows[:, 5] = 2 * (y * z - w * x)
-    rows[:, 6] = 2 * (x * z - w * y)
-    rows[:, 7] = 2 * (y * z + w * x)
-    rows[:, 8] = 1 - 2 * (x * x + y * y)
-    return rows
-
-
-def quaternion_from_rotation(r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """(N, 4) unit quaternions `wxyz`, w >= 0, of (N, 9) rotations, from the largest of the four squares (Shepperd)."""
-    m = r.reshape(-1, 3, 3)
-    xx, yy, zz = m[:, 0, 0], m[:, 1, 1], m[:, 2, 2]
-    squares = np.stack([xx + yy + zz, xx - yy - zz, yy - xx - zz, zz - xx - yy], axis=1)
-    largest = squares.argmax(axis=1)
-    # The symmetric 4x4 matrix 4 q q^T - I + ... ; the row of the largest diagonal is a multiple of q.
-    k = np.empty((len(m), 4, 4))
-    k[:, 0, 0], k[:, 1, 1], k[:, 2, 2], k[:, 3, 3] = (squares + 1.0).T
-    k[:, 0, 1] = k[:, 1, 0] = m[:, 2, 1] - m[:, 1, 2]
-    k[:, 0, 2] = k[:, 2, 0] = m[:, 0, 2] - m[:, 2, 0]
-    k[:, 0, 3] = k[:, 3, 0] = m[:, 1, 0] - m[:, 0, 1]
-    k[:, 1, 2] = k[:, 2, 1] = m[:, 1, 0] + m[:, 0, 1]
-    k[:, 1, 3] = k[:, 3, 1] = m[:, 2, 0] + m[:, 0, 2]
-    k[:, 2, 3] = k[:, 3, 2] = m[:, 2, 1] + m[:, 1, 2]
-    q = k[np.arange(len(m)), largest]
-    q /= np.linalg.norm(q, axis=1, keepdims=True)
-    return np.where(q[:, :1] < 0, -q, q)
-
-
-def as_poses(pose: PoseLike, name: str) -> npt.NDArray[np.float64]:
-    """The gate of every pose argument: (N, 12) contiguous float64 rows; None is the identity.
+def as_poses(pose: PoseLike, name: str) -> Floats:
+    """The gate of every pose argument: (N, 12) contiguous float64 rows, N from 0 on; None is the identity.
 
     Raises
     ------
@@ -183,52 +213,90 @@ def as_poses(pose: PoseLike, name: str) -> npt.NDArray[np.float64]:
         Naming the argument, the row and what was expected.
     """
     if isinstance(pose, Pose):
-        if len(pose._rows) == 0:
-            raise InvalidInputError(f"{name}: expected at least one row, got none")
         return pose._rows
     if pose is None:
-        return np.array([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0, 0, 0, 0]])
-    array = finite_array(pose, name)
-    if array.shape in ((4, 4), (7,)):
-        array = array[None]
-    if array.ndim == 3 and array.shape[1:] == (4, 4):
-        return _rows_from_matrices(array, name)
-    if array.ndim == 2 and array.shape[1] == 7:
-        if len(array) == 0:
-            raise InvalidInputError(f"{name}: expected at least one row, got none")
-        rows = np.empty((len(array), 12))
-        rows[:, :9] = rotation_from_quaternion(array[:, 3:], name)
-        rows[:, 9:] = array[:, :3]
-        return rows
-    raise InvalidInputError(f"{name}: expected a Pose, (4,4), (N,4,4), (7,) or (N,7) [x y z qw qx qy qz], got {array.shape}")
+        return _IDENTITY.copy()
+    return _rows_of(pose if type(pose) is np.ndarray else number_array(pose, name), name)
 
 
-def _rows_from_matrices(matrices: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
-    if len(matrices) == 0:
-        raise InvalidInputError(f"{name}: expected at least one matrix, got none")
-    r = matrices[:, :3, :3]
-    skew = np.abs(np.einsum("nki,nkj->nij", r, r) - np.eye(3)).max(axis=(1, 2))
-    bottom = np.abs(matrices[:, 3] - [0, 0, 0, 1]).max(axis=1)
-    wrong = (skew > 2 * ROTATION_TOLERANCE) | (bottom > ROTATION_TOLERANCE) | (np.linalg.det(r) < 0)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidPoseError(
-            f"{name}: row {row} is not a rigid motion (R^T R off by {skew[row]:.3g}, determinant "
-            f"{np.linalg.det(r[row]):.6g}, last row {matrices[row, 3].tolist()}); expected a right-handed rotation"
-        )
-    rows = np.empty((len(matrices), 12))
-    # Already orthogonal to the last bits: keep the caller's numbers. Otherwise go through a unit quaternion.
-    rough = skew > 1e-14
-    rows[:, :9] = r.reshape(-1, 9)
-    if rough.any():
-        rows[rough, :9] = rotation_from_quaternion(quaternion_from_rotation(rows[rough, :9]), name)
-    rows[:, 9:] = matrices[:, :3, 3]
+def _rows_of(array: npt.NDArray[Any], name: str) -> Floats:
+    """Rows of (7,), (N, 7), (4, 4) or (N, 4, 4) numbers of any type and layout."""
+    shape = array.shape
+    kernels = _kernels or _load_kernels()
+    if shape in kernels:
+        # One pose.
+        rows = np.empty((1, 12))
+        values = array if array.dtype is _FLOAT64 and array.flags.carray else number_array(array, name).astype(np.float64, "C")
+        wrong = kernels[shape](values, rows)
+    elif shape[1:] in kernels and len(shape) == 1 + len(shape[1:]):
+        rows = np.empty((shape[0], 12))
+        many, singles, width = kernels[shape[1:], "rows"]
+        if array.dtype in (_FLOAT64, _FLOAT32) and array.flags.carray:
+            wrong = (many if array.dtype == _FLOAT64 else singles)(array.reshape(shape[0], width), rows)
+        else:
+            wrong = _in_blocks(many, number_array(array, name), width, rows)
+    else:
+        number_array(array, name)
+        raise InvalidInputError(f"{name}: expected a Pose, (4,4), (N,4,4), (7,) or (N,7) [x y z qw qx qy qz], got {shape}")
+    if wrong >= 0:
+        raise _why_not(array.reshape(len(rows), -1)[wrong].astype(np.float64), wrong, name)
     return rows
 
 
-def pair_count(rows_a: npt.NDArray[np.float64], rows_b: npt.NDArray[np.float64]) -> int:
+#: By the shape of one pose: the kernel for one. With "rows": those for many in float64 and float32, and the numbers of a row.
+_kernels: dict[Any, Any] = {}
+
+
+def _load_kernels() -> dict[Any, Any]:
+    from thud.math import pose_rows
+
+    _kernels[(7,), "rows"] = pose_rows.quaternion_rows, pose_rows.quaternion_rows32, 7
+    _kernels[(4, 4), "rows"] = pose_rows.matrix_rows, pose_rows.matrix_rows32, 16
+    _kernels[7,], _kernels[4, 4] = pose_rows.one_quaternion, pose_rows.one_matrix
+    return _kernels
+
+
+def _in_blocks(kernel: Any, array: npt.NDArray[Any], width: int, rows_out: Floats) -> int:
+    """The first row that is no pose, or -1."""
+    block = np.empty((min(len(array), _BLOCK), *array.shape[1:]))
+    for start in range(0, len(array), _BLOCK):
+        part = array[start : start + _BLOCK]
+        np.copyto(block[: len(part)], part, casting="unsafe")
+        wrong = kernel(block[: len(part)].reshape(len(part), width), rows_out[start : start + len(part)])
+        if wrong >= 0:
+            return start + int(wrong)
+    return -1
+
+
+def _why_not(values: Floats, row: int, name: str) -> InvalidInputError:
+    """The error for a row of 7 or 16 numbers that is no pose."""
+    if not np.isfinite(values).all():
+        wrong = values[~np.isfinite(values)][0]
+        return InvalidInputError(f"{name}: row {row} is not finite ({wrong}); expected finite numbers")
+    place = values[:3] if len(values) == 7 else values[3:12:4]
+    if len(values) == 7:
+        length = float(np.sqrt(values[3:] @ values[3:]))
+        if abs(length - 1.0) > ROTATION_TOLERANCE:
+            return InvalidPoseError(
+                f"{name}: row {row} has length {length:.9g}; expected a unit quaternion wxyz within {ROTATION_TOLERANCE:g}"
+            )
+    else:
+        r, last = values.reshape(4, 4)[:3, :3], values[12:]
+        skew = float(np.abs(r.T @ r - np.eye(3)).max())
+        determinant = float(np.linalg.det(r))
+        if skew > 2 * ROTATION_TOLERANCE or np.abs(last - [0, 0, 0, 1]).max() > ROTATION_TOLERANCE or determinant <= 0:
+            return InvalidPoseError(
+                f"{name}: row {row} is not a rigid motion (R^T R off by {skew:.3g}, determinant "
+                f"{determinant:.6g}, last row {last.tolist()}); expected a right-handed rotation"
+            )
+    return InvalidInputError(
+        f"{name}: row {row} is at {place.tolist()}; expected coordinates of at most {FARTHEST_POSE:g} metres"
+    )
+
+
+def pair_count(rows_a: Floats, rows_b: Floats) -> int:
     """N of two pose batches that broadcast 1 against N."""
     na, nb = len(rows_a), len(rows_b)
     if na != nb and na != 1 and nb != 1:
         raise InvalidInputError(f"pose_a, pose_b: expected equal numbers of rows or one against N, got {na} and {nb}")
-    return max(na, nb)
+    return nb if na == 1 else na

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats
 from thud._core.threads import check_threads
 from thud.constants import MANIFOLD_POINTS
-from thud.convex import dispatch
-from thud.convex.prepared import PreparedPair
+from thud.convex.prepared import PreparedPair, plain_pair
 from thud.errors import InvalidInputError
 from thud.gates import (
     as_axes,
     as_directions,
     as_max_points,
-    as_pairs,
     as_points,
     as_poses,
     as_positive,
@@ -26,16 +24,15 @@ from thud.gates import (
     broadcast_rows,
     pair_count,
 )
-from thud.pairing.ask import ask_cast, ask_pair, ask_shape, check_reach, shape_triangles
+from thud.pair_table import PairTable
+from thud.pairing.ask import ask_cast, ask_pair, ask_shape, shape_triangles
 from thud.pairing.families import NAMES, PACKED, as_shape
-from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
 from thud.pairing.motions import as_motion
 from thud.pairing.pair_cache import PairCache
-from thud.pairing.plans import all_entries, check_option, pair_entries, shape_entries
+from thud.pairing.plans import check_option, pair_entries, shape_entries
 from thud.pairing.prepared import PreparedQueries
 from thud.pose import PoseLike
 from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossings, RayHits, TrianglePairs
-from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -101,6 +98,10 @@ def intersects(
     (N,) bool
     """
     pair = _pair(a, b, pose_a, pose_b, threads)
+    if pair[-1] == 1 and axes is None and cache is None and method == "gjk":
+        plain = plain_pair(a, b)
+        if plain is not None:
+            return plain.intersects(pair[2], pair[3])
     options = _options("intersects", a, b, pair[-1], method, axes, cache)
     return ask_pair("intersects", *pair, threads=threads, **options)
 
@@ -133,6 +134,10 @@ def distance(
     threads : how many to use; default all cores
     """
     pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
+    if pair[-1] == 1 and axes is None and cache is None and method == "gjk" and max_distance == np.inf:
+        plain = plain_pair(a, b)
+        if plain is not None:
+            return plain.distance(pair[2], pair[3], signed)
     options = _options(query, a, b, pair[-1], method, axes, cache)
     return ask_pair(query, *pair, reach=as_reach(max_distance), threads=threads, **options)
 
@@ -161,8 +166,19 @@ def triangle_pairs(
     return ask_pair("triangle_pairs", *pair, threads=threads, **options)
 
 
-def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedQueries:
-    """One pair for many single queries: everything checked and packed once."""
+@overload
+def prepare(a: Sequence[Shape], b: npt.ArrayLike) -> PairTable: ...
+@overload
+def prepare(a: Shape, b: Shape) -> PreparedPair | PreparedQueries: ...
+def prepare(a: Any, b: Any) -> PreparedPair | PreparedQueries | PairTable:
+    """One pair of shapes for many single queries, or a table of pairs for many configurations: everything checked and packed
+    once.
+
+    `prepare(a, b)` has `intersects`, `distance` and `contacts` of one pose each. `prepare(shapes, pairs)`, with S shapes and
+    (M, 2) indices into them, has the same of S poses or of C configurations, (C, S, 7) or (C, S, 4, 4), as `distance_pairs`.
+    """
+    if not isinstance(a, Shape) and isinstance(a, Sequence):
+        return PairTable(a, b)
     as_shape(a, "a"), as_shape(b, "b")
     return PreparedPair(a, b) if a.family in PACKED and b.family in PACKED else PreparedQueries(a, b)
 
@@ -192,6 +208,10 @@ def contacts(
     """
     pair = _pair(a, b, pose_a, pose_b, threads)
     margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
+    if pair[-1] == 1:
+        plain = plain_pair(a, b)
+        if plain is not None:
+            return plain.contacts(pair[2], pair[3], margin, max_points)
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
 
 
@@ -232,56 +252,7 @@ def cast(
 # Many pairs of many shapes ------------------------------------------------------------------------------------------------
 
 
-class _Pairs:
-    """The gates of S shapes at S poses and (M, 2) pairs; which of them are packed, and the options."""
-
-    def __init__(
-        self, query: str, shapes: Sequence[Shape], pairs: npt.ArrayLike, poses: PoseLike, axes: npt.ArrayLike | None = None,
-        method: str = "gjk", threads: int | None = None,
-    ) -> None:  # fmt: skip
-        check_threads(threads)
-        self.shapes = tuple(as_shape(shape, f"shapes: row {row}") for row, shape in enumerate(shapes))
-        if not self.shapes:
-            raise InvalidInputError("shapes: expected at least one shape, got none")
-        self.table, self.rows = as_pairs(pairs, len(self.shapes)), as_poses(poses, "poses")
-        if len(self.rows) != len(self.shapes):
-            raise InvalidInputError(f"poses: expected one pose a shape ({len(self.shapes)}), got {len(self.rows)}")
-        self.count = len(self.table)
-        unpacked = unpacked_rows(self.shapes, self.table)
-        self.packed_rows, self.other_rows = np.flatnonzero(~unpacked), np.flatnonzero(unpacked)
-        self.options: dict[str, Any] = {}
-        if method != "gjk":
-            self.options["method"] = method
-        if axes is not None:
-            self.options["axes"] = as_axes(axes, self.count)
-        # Each must be of use to every pair: to the packed ones, and to the others, of which none has any.
-        samples = [*self.packed_rows[:1], *self.other_rows[:1]] if self.options else []
-        for option, value in self.options.items() if not len(self.table) else ():
-            check_option(query, option, value, all_entries(query), "no pairs")
-        for row in samples:
-            a, b = (self.shapes[k] for k in self.table[row])
-            for option, value in self.options.items():
-                entries, who = pair_entries(query, a, b), f"pairs row {row}, a {NAMES[a.family]} and a {NAMES[b.family]}"
-                if entries:
-                    check_option(query, option, value, entries, who)
-        if len(self.other_rows):
-            check_reach(self.rows, "poses")
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether packed arrays describe all pairs."""
-        return len(self.other_rows) == 0
-
-    def batch(self) -> tuple[Packed, Ints, Floats, Floats, bool, int]:
-        """The packed pairs as `convex/dispatch.py` takes them."""
-        if self.is_packed and all(shape.family in PACKED for shape in self.shapes):
-            return pack(self.shapes), self.table, self.rows, self.rows, True, self.count
-        kept = [k for k, shape in enumerate(self.shapes) if shape.family in PACKED]
-        number = np.full(len(self.shapes), -1)
-        number[kept] = np.arange(len(kept))
-        rows = np.ascontiguousarray(self.rows[kept])
-        table = number[self.table[self.packed_rows]]
-        return pack(tuple(self.shapes[k] for k in kept)), table, rows, rows, True, len(table)
+# Pairs of a list ----------------------------------------------------------------------------------------------------------
 
 
 def intersects_pairs(
@@ -293,15 +264,9 @@ def intersects_pairs(
     method: str = "gjk",
     threads: int | None = None,
 ) -> npt.NDArray[np.bool_]:
-    """(M,) whether each of M pairs among S shapes at S poses meets. Arguments as for `distance_pairs`."""
-    given = _Pairs("intersects", shapes, pairs, poses, axes, method, threads)
-    hit = np.zeros(given.count, dtype=bool)
-    if len(given.packed_rows):
-        hit[given.packed_rows] = dispatch.intersects(*given.batch(), **given.options, threads=threads)
-    if not given.is_packed:
-        arguments = ("intersects", given.shapes, given.table, given.rows, given.other_rows)
-        ask_groups(*arguments, hit.__setitem__, threads=threads)
-    return hit
+    """(M,) whether each of M pairs among S shapes at S poses meets; (C, M) in C configurations. Arguments as for
+    `distance_pairs`."""
+    return PairTable(shapes, pairs).intersects(poses, axes=axes, method=method, threads=threads)
 
 
 def distance_pairs(
@@ -315,32 +280,22 @@ def distance_pairs(
     method: str = "gjk",
     threads: int | None = None,
 ) -> Distances:
-    """Distances of M pairs among S shapes at S poses.
+    """Distances of M pairs among S shapes at S poses, or in C configurations of them: the answer's rows are then (C, M).
 
     Parameters
     ----------
     shapes : S shapes
     pairs : (M, 2) indices into shapes
-    poses : S poses, world frame
+    poses : S poses, world frame; or (C, S, 7) or (C, S, 4, 4)
     signed : negative depth in an overlap instead of 0
     max_distance : metres; rows beyond it get inf
-    axes : (M, 3) normals of an earlier, similar query, to start from (`result.normal`); changes the time, and the
+    axes : (M, 3) or (C, M, 3) normals of an earlier, similar query, to start from (`result.normal`); changes the time, and the
         answer only within its tolerance. For convex shapes and compounds of them
     method : "gjk", or "v_clip" for hulls and boxes
     threads : how many to use; default all cores
     """
-    query = "signed_distance" if signed else "distance"
-    given, reach = _Pairs(query, shapes, pairs, poses, axes, method, threads), as_reach(max_distance)
-    options = {"signed": signed, "max_distance": reach, **given.options, "threads": threads}
-    if given.is_packed:
-        return dispatch.distance(*given.batch(), **options)
-    out = dispatch.empty_distances(given.count)
-    put = put_distances(out)
-    if len(given.packed_rows):
-        put(given.packed_rows, dispatch.distance(*given.batch(), **options))
-    arguments = (query, given.shapes, given.table, given.rows, given.other_rows)
-    ask_groups(*arguments, put, reach=reach, threads=threads)
-    return out
+    options: dict[str, Any] = {"axes": axes, "method": method, "threads": threads}
+    return PairTable(shapes, pairs).distance(poses, signed=signed, max_distance=max_distance, **options)
 
 
 def contacts_pairs(
@@ -352,25 +307,17 @@ def contacts_pairs(
     max_points: int = MANIFOLD_POINTS,
     threads: int | None = None,
 ) -> Contacts:
-    """Contact points of M pairs among S shapes at S poses; `row` is that of `pairs`.
+    """Contact points of M pairs among S shapes at S poses, or in C configurations of them. `row` is that of `pairs`; of pair m
+    in configuration c it is c * M + m, and `status` is (C, M).
 
     Parameters
     ----------
     shapes : S shapes
     pairs : (M, 2) indices into shapes
-    poses : S poses, world frame
+    poses : S poses, world frame; or (C, S, 7) or (C, S, 4, 4)
     margin, max_points, threads : as for `contacts`
     """
-    given = _Pairs("contacts", shapes, pairs, poses, threads=threads)
-    options = {
-        "margin": as_positive(margin, "margin", zero=True), "max_points": as_max_points(max_points), "threads": threads
-    }  # fmt: skip
-    found = ContactList(given.count)
-    if len(given.packed_rows):
-        found.put(given.packed_rows, dispatch.contacts(*given.batch(), **options))  # type: ignore[arg-type]
-    if not given.is_packed:
-        ask_groups("contacts", given.shapes, given.table, given.rows, given.other_rows, found.put, **options)
-    return found.joined()
+    return PairTable(shapes, pairs).contacts(poses, margin=margin, max_points=max_points, threads=threads)
 
 
 # One shape ----------------------------------------------------------------------------------------------------------------

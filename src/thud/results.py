@@ -70,7 +70,8 @@ class Contacts:
     feature: Ints
     """(M,) id of the features in contact, stable while they stay the same."""
     patch: Ints
-    """(M,) number of the contact patch within its row (one for each pair of convex parts that touch)."""
+    """(M,) number of the contact patch within its row: one for each pair of convex parts that touch, each connected crossing of
+    meshes, each patch of a displaced surface."""
     status: Bytes
     """(N,) `Status` of each row."""
 
@@ -82,9 +83,9 @@ class Impacts:
     time: Floats
     """(N,) fraction of the motion in [0, 1] at first contact, never later than the true one; inf if there is none."""
     point: Floats
-    """(N, 3) where they touch at that time; NaN-free: 0 where there is none."""
+    """(N, 3) where they touch at that time; 0 where there is none."""
     normal: Floats
-    """(N, 3) unit vector from A to B; 0 where there is none."""
+    """(N, 3) unit vector from A to B; 0 where there is none, or where they overlap at the start."""
     status: Bytes
     """(N,) `CastStatus`."""
 
@@ -111,13 +112,14 @@ class RayHits:
     """First hits of N rays."""
 
     distance: Floats
-    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside."""
+    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside a convex shape."""
     point: Floats
     """(N, 3) the hit; 0 for a miss."""
     normal: Floats
-    """(N, 3) outward unit normal at the hit; 0 for a miss or an origin inside."""
+    """(N, 3) outward unit normal at the hit, of a triangle by its winding; 0 for a miss or a distance of 0 from inside."""
     triangle: Ints
-    """(N,) triangle of a mesh, face of a hull or part of a compound that was hit; -1 where there is none."""
+    """(N,) triangle of a mesh, quad of a displaced surface or part of a compound that was hit; -1 for other shapes and for a
+    miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ class RayCrossings:
     """(M, 3) outward unit normal, of a triangle by its winding: against the ray where it enters a solid, along it where it
     leaves."""
     triangle: Ints
-    """(M,) triangle of a mesh or part of a compound; -1 for other shapes."""
+    """(M,) triangle of a mesh, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class ClosestPoints:
     point: Floats
     """(N, 3) the closest point of the surface."""
     triangle: Ints
-    """(N,) triangle of a mesh or part of a compound; -1 for other shapes."""
+    """(N,) triangle of a mesh, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,9 @@ class WorldContacts:
     """Contact points of a world's bodies, M in all, sorted by their rows; A is the body of the lower row."""
 
     handle_a: Ints
-    """(M,)"""
+    """(M,) body A."""
     handle_b: Ints
-    """(M,)"""
+    """(M,) body B."""
     point: Floats
     """(M, 3) midway: A's surface lies at point + depth/2 * normal, B's at point - depth/2 * normal."""
     normal: Floats
@@ -188,11 +190,11 @@ class WorldDistances:
     """Distances of a world's bodies, M pairs, the closest first."""
 
     handle_a: Ints
-    """(M,)"""
+    """(M,) body A."""
     handle_b: Ints
-    """(M,)"""
+    """(M,) body B."""
     distance: Floats
-    """(M,) metres; signed queries: negative in penetration, else 0."""
+    """(M,) metres; positive apart. Signed queries: negative in penetration. Unsigned: 0 where they overlap."""
     point_a: Floats
     """(M, 3) on A's surface."""
     point_b: Floats
@@ -208,15 +210,15 @@ class WorldImpacts:
     """First contacts of pairs of a world's bodies within a step, M in all, the earliest first."""
 
     handle_a: Ints
-    """(M,)"""
+    """(M,) body A."""
     handle_b: Ints
-    """(M,)"""
+    """(M,) body B."""
     time: Floats
     """(M,) fraction of the step in [0, 1], never later than the true one."""
     point: Floats
     """(M, 3) where they touch at that time."""
     normal: Floats
-    """(M, 3) unit vector from A to B."""
+    """(M, 3) unit vector from A to B; 0 where they overlap at the start."""
     status: Bytes
     """(M,) `CastStatus`."""
 
@@ -228,21 +230,21 @@ class WorldRayHits:
     handle: Ints
     """(N,) the body; -1 for a miss."""
     distance: Floats
-    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside."""
+    """(N,) metres along the ray (directions are normalised); inf for a miss; 0 where the origin is inside a convex shape."""
     point: Floats
     """(N, 3) the hit; 0 for a miss."""
     normal: Floats
-    """(N, 3) outward unit normal at the hit; 0 for a miss or an origin inside."""
+    """(N, 3) outward unit normal at the hit, of a triangle by its winding; 0 for a miss or a distance of 0 from inside."""
     triangle: Ints
-    """(N,) triangle of a mesh, face of a hull or part of a compound; -1 where there is none."""
+    """(N,) as in `RayHits`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projections:
-    """Backward projections of N points onto base primitives. What is outside is said to be, never clipped."""
+    """Backward projections of N points onto base primitives."""
 
     u: Floats
-    """(N,) along P1 - P0, never clipped; inf where nothing was found."""
+    """(N,) along P1 - P0, never clipped to the primitive; inf where nothing was found."""
     v: Floats
     """(N,) along P2 - P0 (of a quadrilateral: along the side from the first corner to the last)."""
     length: Floats

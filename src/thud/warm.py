@@ -26,11 +26,12 @@ GROUPS = ("convex", "mesh", "world", "terrain", "particles", "imagespace")
 
 #: Groups that modules below `thud` are in, the first row that fits; what fits none is convex. Some are of use to several.
 _MODULES = (
+    (GROUPS, ("math.pose_rows",)),
     (("terrain",), ("terrain.*",)),
     (("particles",), ("particles.*",)),
     (("imagespace",), ("imagespace.*",)),
     (("world",), ("broadphase.*", "world.*")),
-    (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree")),
+    (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree", "bvh.edge_table")),
     (("convex", "mesh"), ("geometry.rays",)),
     (("mesh",), ("bounds.*", "bvh.*", "mesh.*", "geometry.mesh", "geometry.triangle_*")),
 )
@@ -91,10 +92,11 @@ def _registry(groups: set[str]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 
 def kernel_states(*groups: str) -> list[KernelState]:
-    """All kernels of the groups (none: of all), by the group they are at home in, and whether they are there."""
-    found = _registry(check_groups(groups))
+    """All kernels of the groups (none: of all), by the first of these that they are in, and whether they are there."""
+    asked = check_groups(groups)
+    found = _registry(asked)
     return [
-        KernelState(name, groups_of(name)[0], dispatcher._cache.stored(arguments))
+        KernelState(name, next(group for group in groups_of(name) if group in asked), dispatcher._cache.stored(arguments))
         for name, (dispatcher, arguments) in found.items()
     ]
 

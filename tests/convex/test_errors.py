@@ -63,7 +63,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], list[str]]] = [
     (lambda: thud.raycast(S, [0, 0, 0], [[0, 0, 1], [0, 0, 0]]), InvalidInputError, ["directions", "row 1", "zero"]),
     (lambda: thud.raycast(S, np.ones((2, 3)), np.ones((3, 3))), InvalidInputError, ["origins", "directions"]),
     (lambda: thud.contains(S, np.ones((2, 2))), InvalidInputError, ["points", "(N, 3)"]),
-    (lambda: thud.contains(S, np.ones((0, 3))), InvalidInputError, ["points", "at least one"]),
+    (lambda: thud.contains(S, np.ones((0, 2))), InvalidInputError, ["points", "(N, 3)"]),
     (lambda: thud.closest_point(S, NAN_ROW), InvalidInputError, ["points", "row 1"]),
     (lambda: thud.closest_point("x", [0, 0, 0]), InvalidInputError, ["shape", "str"]),  # type: ignore[arg-type]
     (lambda: thud.prepare(S, 3), InvalidInputError, ["b", "expected a thud shape", "int"]),  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import thud
 from thud.convex.convex_pair import closed_intersects
 from thud.convex.rows import distance, intersects, row_groups
 from thud.gates import as_poses
+from thud.pairing.rows import PairBatch
 from thud.shapes.packed import as_packed
 from thud.shapes.shape import KIND_NAMES
 
@@ -36,7 +37,7 @@ def poses(count: int, spread: float = 1.5) -> thud.Pose:
 @pytest.mark.parametrize(("name_a", "name_b"), list(itertools.product(KIND_NAMES, KIND_NAMES)))
 def test_a_way_by_closed_form_is_one_that_exists(name_a: str, name_b: str) -> None:
     packed = as_packed((SHAPES[name_a], SHAPES[name_b]), "shapes")
-    ((way, rows),) = row_groups.row_groups(packed, np.array([[0, 1]]), row_groups.BOOLEAN_WAYS)
+    ((way, rows),) = row_groups.row_groups(packed, np.array([[0, 1]]), row_groups.BOOLEAN_WAYS, 1)
     assert len(rows) == 0
     r, t, axis = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.3, 0.2, 0.1), (1.0, 0.0, 0.0)
     found, _, _ = closed_intersects(packed.parts, 0, 1, r, t, axis)
@@ -70,7 +71,8 @@ def quick_status(a: thud.ConvexHull, b: thud.ConvexHull, where: thud.Pose) -> np
     rows_a, rows_b = as_poses(None, "pose_a"), as_poses(where, "pose_b")
     status = np.empty(len(rows_b), dtype=np.uint8)
     axes = np.empty((0, 3))
-    intersects.hull_rows(0, len(status), row_groups.ALL_ROWS, packed, pairs, rows_a, rows_b, 0, axes, status)
+    batch = PairBatch(packed, pairs, rows_a, rows_b, 0)
+    intersects.hull_rows(0, len(status), row_groups.ALL_ROWS, batch, axes, status)
     return status
 
 

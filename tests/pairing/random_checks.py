@@ -218,7 +218,7 @@ def check_prepared(draw, signed, margin, found):
     """What a prepared pair says against the queries and the oracle."""
     hit, apart, touching = found
     single = draw.arguments()
-    require(isinstance(hit, bool) and hit == thud.intersects(**single)[0], "prepared intersects", hit)
+    require(hit.shape == (1,) and hit[0] == thud.intersects(**single)[0], "prepared intersects", hit)
     same_fields(apart, thud.distance(**single, signed=signed), "prepared distance:", 1e-9)
     same_fields(touching, thud.contacts(**single, margin=margin), "prepared contacts:", 1e-9)
     check_distance_row(draw, draw.at(0), apart, 0, np.inf, signed)

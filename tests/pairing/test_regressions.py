@@ -137,3 +137,19 @@ def test_every_shape_is_drawn(cube, ground):
         thud.to_mesh(thud.HalfSpace((0, 0, 1.0)))
     with pytest.raises(InvalidInputError, match="segments"):
         thud.to_mesh(cube, segments=3)
+
+
+def test_a_ray_never_enters_a_cone_along_its_normal() -> None:
+    # At the apex the azimuth of the hit is roundoff; the side's normal there may have pointed along the ray.
+    cone, rng = thud.Cone(0.4, 0.6), np.random.default_rng(2)
+    angle, rise = rng.uniform(0.0, 2.0 * np.pi, 2000), rng.uniform(-1.0, 2.9, 2000)
+    along = np.stack([np.cos(angle), np.sin(angle), rise], axis=1)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    pose = thud.Pose.from_rotation_vector(rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3)))
+    origin = (np.array([0.0, 0.0, 0.6]) - 2.0 * along)[:, None] @ np.swapaxes(pose.rotation, 1, 2)
+    directions = (along[:, None] @ np.swapaxes(pose.rotation, 1, 2))[:, 0]
+    hits = thud.raycast(cone, origin[:, 0] + pose.position, directions, pose=pose)
+    hit = np.isfinite(hits.distance)
+    assert hit.sum() > 500
+    assert (np.einsum("ij,ij->i", hits.normal, directions)[hit] <= 1e-9).all()
+    np.testing.assert_allclose(np.linalg.norm(hits.normal[hit], axis=1), 1.0, atol=1e-12)

@@ -50,7 +50,7 @@ def test_times_are_right_to_12_digits(kind: int, curved: bool) -> None:
     assert hits > 5
 
 
-@pytest.mark.parametrize(("scale", "far"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e6), (1e-3, 1e3), (1e-30, 0.0), (1e30, 0.0)])
+@pytest.mark.parametrize(("scale", "far"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e6), (1e-3, 1e3), (1e-28, 0.0), (1e28, 0.0)])
 def test_all_scales(scale: float, far: float) -> None:
     rng = np.random.default_rng(7)
     hits = 0

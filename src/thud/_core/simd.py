@@ -283,3 +283,20 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.int64), codegen
+
+
+@intrinsic
+def lower8(typing: Any, into: Any, i: Any, other: Any, j: Any) -> Any:
+    """into[i : i + 8] = the lesser of it and other[j : j + 8]; both flat float32."""
+    signature = types.void(into, types.int64, other, types.int64)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vec = ir.VectorType(_F32, 8)
+        target = builder.gep(_data(context, builder, sig.args[0], args[0]), [args[1]])
+        source = builder.gep(_data(context, builder, sig.args[2], args[2]), [args[3]])
+        zero = ir.Constant(_I64, 0)
+        a, b = _load(builder, target, zero, vec, 4), _load(builder, source, zero, vec, 4)
+        _store(builder, builder.select(builder.fcmp_ordered("<", b, a), b, a), target, 0, vec, 4)
+        return context.get_dummy_value()
+
+    return signature, codegen

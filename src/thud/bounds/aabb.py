@@ -8,17 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Ints
+from thud._core.arrays import Ints, writable
 from thud._core.decorators import exact_kernel
 from thud.gates import Array
 
 _TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
-
-
-def triangle_boxes(corners: Array) -> tuple[Array, Array]:
-    """(T, 3) lower and upper corners of (T, 9) triangles."""
-    a, b, c = corners[:, :3], corners[:, 3:6], corners[:, 6:]
-    return np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
 
 
 def node_boxes(skip: Ints, first: Ints, corners: Array) -> Array:
@@ -38,8 +32,21 @@ def outward_boxes(boxes: Array) -> npt.NDArray[np.float32]:
 def ordered_corners(vertices: Array, faces: Ints, order: Ints, origin: Array) -> Array:
     """(T, 9) the corners of triangles in the given order, relative to `origin`."""
     out = np.empty((len(order), 9))
-    # Copies: those of a mesh are read-only, and the kernel has one specialisation.
-    corner_rows(vertices.copy(), faces.copy(), order, origin, out)
+    corner_rows(writable(vertices), writable(faces), order, origin, out)
+    return out
+
+
+def used_box(vertices: Array, faces: Ints) -> tuple[Array, Array]:
+    """Lower and upper corner of the triangles, whatever other vertices there are."""
+    box = np.concatenate([np.full(3, np.inf), np.full(3, -np.inf)])
+    grow_by_faces(writable(vertices), writable(faces), box)
+    return box[:3], box[3:]
+
+
+def outward_corners(skip: Ints, first: Ints, corners: Array) -> npt.NDArray[np.float32]:
+    """(K, 6) lower and upper corner of each node in float32, rounded outward; `corners` (T, 9) in tree order."""
+    out = np.empty((len(skip), 6), dtype=np.float32)
+    fit_outward(skip, first, corners, out)
     return out
 
 
@@ -76,6 +83,35 @@ def fit_boxes(skip, first, corners, boxes_out):
             for axis in range(3):
                 a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
                 boxes_out[k, axis], boxes_out[k, axis + 3] = min(a, min(b, c)), max(a, max(b, c))
+        else:
+            left, right = k + 1, skip[k + 1]
+            for axis in range(3):
+                boxes_out[k, axis] = min(boxes_out[left, axis], boxes_out[right, axis])
+                boxes_out[k, axis + 3] = max(boxes_out[left, axis + 3], boxes_out[right, axis + 3])
+
+
+@exact_kernel("f8[:,::1], i8[:,::1], f8[::1]")
+def grow_by_faces(vertices, faces, box):
+    """Grow a box by all corners."""
+    for t in range(faces.shape[0]):
+        for corner in range(3):
+            v = faces[t, corner]
+            for axis in range(3):
+                box[axis], box[3 + axis] = min(box[axis], vertices[v, axis]), max(box[3 + axis], vertices[v, axis])
+
+
+@exact_kernel("i8[::1], i8[::1], f8[:,::1], f4[:,::1]")
+def fit_outward(skip, first, corners, boxes_out):
+    """Boxes in float32 from the leaves up."""
+    for k in range(skip.shape[0] - 1, -1, -1):
+        if skip[k] == k + 1:
+            t = first[k]
+            for axis in range(3):
+                a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
+                low, high = min(a, min(b, c)), max(a, max(b, c))
+                lower, upper = np.float32(low), np.float32(high)
+                boxes_out[k, axis] = lower if np.float64(lower) <= low else np.nextafter(lower, -_INFINITE)
+                boxes_out[k, axis + 3] = upper if np.float64(upper) >= high else np.nextafter(upper, _INFINITE)
         else:
             left, right = k + 1, skip[k + 1]
             for axis in range(3):

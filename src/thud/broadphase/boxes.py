@@ -36,11 +36,11 @@ def as_boxes(
     layer: npt.ArrayLike | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> Boxes:
-    """The gate.
+    """Boxes and their rules, checked, as `BroadPhase.pairs` takes them.
 
     Parameters
     ----------
-    lower, upper : (N, 3) corners, lower <= upper, no NaN
+    lower, upper : (N, 3) corners, metres, lower <= upper, no NaN; infinite ones are allowed
     static : (N,) bool; two static ones never meet
     layer : (N,) layers 0 to 63
     mask : (N,) bits of the layers that each one meets; a pair needs both to agree

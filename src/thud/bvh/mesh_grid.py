@@ -59,7 +59,7 @@ def build_grid(vertices: Array, faces: npt.NDArray[np.int64]) -> MeshGrid:
     low, high = points.min(axis=0), points.max(axis=0)
     extent = np.maximum(high - low, GRID_FLAT * (high - low).max())
     cell = float((extent.prod() / min(4.0 * len(faces) + 64.0, GRID_CELLS)) ** (1.0 / 3.0))
-    # No smaller than what coordinates so far from the origin can tell apart.
+    # No smaller than what coordinates so far from the origin can resolve.
     cell = max(cell, GRID_LEAST * float(np.abs(points).max()))
     shape = np.floor((high - low) / cell).astype(np.int64) + 3
     frame = np.append(low - cell, cell)

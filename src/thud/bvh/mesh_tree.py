@@ -2,7 +2,7 @@
 
 Binary, nodes in depth-first order, one triangle a leaf. So a node over n triangles has 2 n - 1 nodes below and with it, its
 left child is k + 1, its right child skip[k + 1], and the tree can be walked in one direction without a stack: enter
-k + 1 if node k may hold something of interest, else go on at skip[k].
+k + 1 if node k may hold something of interest, else continue at skip[k].
 """
 
 from __future__ import annotations

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Ints
-from thud._core.decorators import kernel
+from thud._core.decorators import exact_kernel, kernel
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import TREE_LEVELS
 
 LANES = 8
 
-#: The box of an empty lane meets nothing.
-_EMPTY = np.array([0, 0, 0, -1e30, -1e30, -1e30], dtype=np.float32)
+#: Half extents of an empty lane, which meets nothing.
+_EMPTY = np.float32(-1e30)
+_TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +35,18 @@ class PairTree:
 
 
 def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
-    """Collapse the binary tree: of a node's descendants the one with the largest surface is opened until there are 8."""
+    """Collapse the binary tree: of a node's descendants the one with the largest surface is opened until there are 8.
+
+    boxes : (K, 6) lower and upper corners, rounded outward
+    """
     nodes = len(tree.order) + 1
+    # Room for the worst case, of which the system gives out no more than is written to.
     child, node = np.empty(LANES * nodes, dtype=np.int64), np.empty(LANES * nodes, dtype=np.int64)
     count = collapse(tree.skip, tree.first, boxes, child, node)
-    child, node = child[: LANES * count].copy(), node[: LANES * count].copy()
-    return PairTree(side_by_side(node, boxes, _EMPTY), child, node)
+    child, node = child[: LANES * count], node[: LANES * count]
+    lanes = np.empty(6 * len(node), dtype=np.float32)
+    fill_boxes(node, boxes, lanes)
+    return PairTree(lanes, child, node)
 
 
 def side_by_side(node: Ints, payload: npt.NDArray[np.float32], empty: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -65,6 +72,24 @@ def fill_lanes(node, payload, empty, out):
             out[base + p * LANES] = payload[k, p] if k >= 0 else empty[p]
 
 
+@exact_kernel("i8[::1], f4[:,::1], f4[::1]")
+def fill_boxes(node, boxes, out):
+    """Centre and half extents in float32 that hold each slot's box, 6 rows of 8 lanes a wide node."""
+    for slot in range(node.shape[0]):
+        k, base = node[slot], slot // LANES * LANES * 6 + slot % LANES
+        for axis in range(3):
+            if k < 0:
+                out[base + axis * LANES], out[base + (3 + axis) * LANES] = np.float32(0.0), _EMPTY
+                continue
+            lower, upper = np.float64(boxes[k, axis]), np.float64(boxes[k, 3 + axis])
+            center = np.float32(0.5 * (lower + upper))
+            wide = np.float64(center)
+            half = np.float32(max(upper - wide, wide - lower))
+            out[base + axis * LANES] = center
+            # One step up in float32 is more than the roundoff of the difference above.
+            out[base + (3 + axis) * LANES] = np.nextafter(max(half, _TINY), _INFINITE)
+
+
 @kernel("i8[::1], i8[::1], f4[:,::1], i8[::1], i8[::1]")
 def collapse(skip, first, boxes, child_out, node_out):
     """Fill the wide nodes in depth-first order; returns how many."""
@@ -87,7 +112,7 @@ def collapse(skip, first, boxes, child_out, node_out):
             for lane in range(used):
                 k = lanes[lane]
                 if skip[k] != k + 1:
-                    x, y, z = boxes[k, 3], boxes[k, 4], boxes[k, 5]
+                    x, y, z = boxes[k, 3] - boxes[k, 0], boxes[k, 4] - boxes[k, 1], boxes[k, 5] - boxes[k, 2]
                     surface = x * y + y * z + z * x
                     if surface > area:
                         best, area = lane, surface

@@ -8,7 +8,10 @@ from thud.constants import UNIT_ROUNDOFF
 SAH_BINS = 16
 
 #: Places over the extent are taken times this before they are counted into bins: the last one, at 1, falls into the last bin.
-SAH_END = 1.0 - 1e-12
+SAH_END = 1.0 - 1e-6
+
+#: So few triangles are sorted and cut at the best place, instead of counted into bins (a count).
+SAH_FEW = 8
 
 #: Cost of a leaf of four triangles in units of that of an 8-wide node, for the collapse of the tree: measured.
 WIDE_LEAF_COST = 1.0

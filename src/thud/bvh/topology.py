@@ -1,6 +1,6 @@
 """The one tree topology: nodes in depth-first order with skip offsets, walked in one direction without a stack.
 
-Node k's subtree is k .. skip[k] - 1. A walk enters k + 1 if node k may hold something of interest, else goes on at
+Node k's subtree is k .. skip[k] - 1. A walk enters k + 1 if node k may hold something of interest, else continues at
 skip[k]. A leaf has skip[k] == k + 1 and an item; an inner node has item -1.
 """
 

@@ -1,4 +1,4 @@
-"""Time of impact."""
+"""Time of impact in closed form or by inclusion: vertex and face, edge and edge, moving spheres. Shapes: `thud.cast`."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def directions(motion, t0, t1, uc, vc, separation, rows):
     moved = _largest(f)
     f = _unit(f)
 
-    # The rows of the Jacobian's adjugate, or where it is singular a frame that tells the unknowns apart.
+    # The rows of the Jacobian's adjugate, or where it is singular a frame that separates the unknowns.
     n = cross(e, g)
     guide = 5
     if norm2(n) > INCLUSION_FLAT:

@@ -162,7 +162,7 @@ def sphere_sphere(
     ----------
     center_a, center_b : (3,) or (N, 3) metres, world frame, at time 0
     radius_a, radius_b : a number or (N,) metres, 0 or more
-    motion_a, motion_b : (3,) or (N, 3) displacements over the step; 0 for at rest
+    motion_a, motion_b : (3,) or (N, 3) displacements over the step, metres, world frame; 0 for at rest
     threads : how many to use; default all cores
 
     Returns
@@ -197,8 +197,8 @@ def sphere_triangle(
     ----------
     center : (3,) or (N, 3) metres, world frame, at time 0
     radius : a number or (N,) metres, above 0
-    triangle : (3, 3) or (N, 3, 3) corners at time 0
-    motion, triangle_motion : (3,) or (N, 3) displacements of sphere and triangle over the step; 0 for at rest
+    triangle : (3, 3) or (N, 3, 3) corners at time 0, metres
+    motion, triangle_motion : (3,) or (N, 3) displacements of sphere and triangle over the step, metres; 0 for at rest
     threads : how many to use; default all cores
 
     Returns

@@ -20,7 +20,7 @@ INCLUSION_UNDERFLOW = 1e-305
 #: returned the two are within 2 sqrt(3) of it, 0.87 * tolerance * extent, of each other.
 INCLUSION_WIDTH = 0.25
 
-#: That width is at least this many times the roundoff of F: narrower boxes are not told from one another.
+#: That width is at least this many times the roundoff of F: narrower boxes cannot be distinguished.
 INCLUSION_FLOOR = 4.0
 
 #: A cell that shrank to less than this fraction, measured by how far F moves over it, is looked at again; else it is halved.

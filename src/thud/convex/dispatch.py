@@ -45,7 +45,7 @@ def intersects(
     pairs: Ints,
     rows_a: Floats,
     rows_b: Floats,
-    by_shape: bool,
+    by_shape: int,
     count: int,
     *,
     axes: Floats = NO_AXES,
@@ -59,7 +59,7 @@ def intersects(
         from thud.convex.rows import intersects as kernels
 
         arguments = (PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), axes, status)
-        for way, rows in row_groups.row_groups(packed, pairs, row_groups.BOOLEAN_WAYS):
+        for way, rows in row_groups.row_groups(packed, pairs, row_groups.BOOLEAN_WAYS, count):
             run_rows(kernels.BY_WAY[way], len(rows) or count, threads, rows, *arguments)
         halted = row_groups.stalled_rows(status)
         if len(halted):
@@ -78,7 +78,7 @@ def distance(
     pairs: Ints,
     rows_a: Floats,
     rows_b: Floats,
-    by_shape: bool,
+    by_shape: int,
     count: int,
     *,
     signed: bool = False,
@@ -99,7 +99,7 @@ def distance(
     ways, by_way = (
         (row_groups.SIGNED_WAYS, kernels.SIGNED_BY_WAY) if signed else (row_groups.DISTANCE_WAYS, kernels.UNSIGNED_BY_WAY)
     )
-    for way, rows in row_groups.row_groups(packed, pairs, ways):
+    for way, rows in row_groups.row_groups(packed, pairs, ways, count):
         run_rows(by_way[way], len(rows) or count, threads, rows, *arguments)
     halted = row_groups.stalled_rows(out.status)
     if len(halted):
@@ -112,7 +112,7 @@ def contacts(
     pairs: Ints,
     rows_a: Floats,
     rows_b: Floats,
-    by_shape: bool,
+    by_shape: int,
     count: int,
     *,
     margin: float = 0.0,
@@ -120,11 +120,11 @@ def contacts(
     threads: int | None = None,
 ) -> Contacts:
     """Contact points of `count` rows, in blocks that bound the memory of the candidates."""
-    from thud.convex.rows.contacts import contact_rows
+    from thud.convex.rows.contacts import ContactFields, contact_rows
 
     counts, status = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.uint8)
     compound = bool(packed.shape_ints[:, NODE_COUNT].any())
-    reals, ints = [], []
+    reals, ints = [np.empty((0, 7))], [np.empty((0, 3), dtype=np.int64)]
     for first in range(0, count, _CONTACT_BLOCK):
         size = min(_CONTACT_BLOCK, count - first)
         block = slice(first, first + size)
@@ -134,15 +134,16 @@ def contacts(
         arguments = (PairBatch(packed, table, part_a, part_b, int(by_shape)), margin, int(max_points))
         if compound:
             # Any number of patches a row: count first, then fill.
-            offsets, empty = np.zeros(size, dtype=np.int64), (np.empty((0, 7)), np.empty((0, 3), dtype=np.int64))
-            run_rows(contact_rows, size, threads, *arguments, offsets, 0, counts[block], *empty, status[block])
+            offsets = np.zeros(size, dtype=np.int64)
+            nothing = ContactFields(counts[block], np.empty((0, 7)), np.empty((0, 3), dtype=np.int64), status[block])
+            run_rows(contact_rows, size, threads, *arguments, offsets, 0, nothing)
             offsets[1:] = np.cumsum(counts[block])[:-1]
             total = int(counts[block].sum())
         else:
             offsets = np.arange(size, dtype=np.int64) * max_points
             total = size * max_points
         real, whole = np.empty((total, 7)), np.zeros((total, 3), dtype=np.int64)
-        run_rows(contact_rows, size, threads, *arguments, offsets, 1, counts[block], real, whole, status[block])
+        run_rows(contact_rows, size, threads, *arguments, offsets, 1, ContactFields(counts[block], real, whole, status[block]))
         if not compound:
             used = (np.arange(max_points) < counts[block, None]).ravel()
             real, whole = real[used], whole[used]
@@ -169,7 +170,7 @@ def empty_distances(count: int) -> Distances:
 
 
 def _v_clip(
-    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, by_shape: bool, count: int, threads: int | None
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, by_shape: int, count: int, threads: int | None
 ) -> Distances:
     from thud.convex.v_clip import v_clip_rows
 
@@ -185,7 +186,7 @@ def _v_clip_distance(
     pairs: Ints,
     rows_a: Floats,
     rows_b: Floats,
-    by_shape: bool,
+    by_shape: int,
     count: int,
     signed: bool,
     max_distance: float,
@@ -195,10 +196,13 @@ def _v_clip_distance(
     out = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, threads)
     redo = np.flatnonzero(out.status != Status.SEPARATED)
     if len(redo):
-        pairs_redo = pairs if len(pairs) == 1 else pairs[redo]
-        a = rows_a if by_shape or len(rows_a) == 1 else rows_a[redo]
-        b = rows_b if by_shape or len(rows_b) == 1 else rows_b[redo]
-        again = distance(packed, pairs_redo, a, b, by_shape, len(redo), signed=signed, threads=threads)
+        if by_shape:
+            shift = by_shape * (redo // len(pairs))
+            a, b = (rows[pairs[redo % len(pairs), k] + shift] for k, rows in enumerate((rows_a, rows_b)))
+        else:
+            a = rows_a if len(rows_a) == 1 else rows_a[redo]
+            b = rows_b if len(rows_b) == 1 else rows_b[redo]
+        again = distance(packed, pairs[redo % len(pairs)], a, b, 0, len(redo), signed=signed, threads=threads)
         for name in ("distance", "point_a", "point_b", "normal", "status"):
             getattr(out, name)[redo] = getattr(again, name)
     far = out.distance > max_distance

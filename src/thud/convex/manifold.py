@@ -12,8 +12,12 @@ deeper than the penetration depth itself.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from thud._core.decorators import device, kernel
+import numpy as np
+
+from thud._core.arrays import Floats
+from thud._core.decorators import device, kernel, view_device
 from thud.convex.support import hull_support, load_part, support
 from thud.convex.tolerances import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK, MANIFOLD_TIE
 from thud.math.pose import rotate, unrotate
@@ -24,6 +28,7 @@ from thud.shapes.packed import (
     FACE_START,
     KIND,
     LINK_START,
+    LOOP_START,
     P0,
     P1,
     RADIUS,
@@ -34,6 +39,23 @@ from thud.shapes.packed import (
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, HALF_SPACE, HULL
 
 _SQUARE = math.sqrt(1.0 - MANIFOLD_PARALLEL * MANIFOLD_PARALLEL)
+
+
+class ManifoldSpace(NamedTuple):
+    """Polygons that are clipped. Each thread has its own."""
+
+    face_a: Floats
+    face_b: Floats
+    spare: Floats
+    found: Floats
+    """Points of a manifold: place, depth, feature."""
+
+
+@view_device
+def new_manifold_space(corners):
+    """For faces of so many corners."""
+    many = 3 * corners
+    return ManifoldSpace(np.empty((many, 3)), np.empty((many, 3)), np.empty((many, 3)), np.empty((many, 5)))
 
 
 @device
@@ -94,7 +116,8 @@ def _face_toward(packed, part, d, points):
     if kind in (BOX, HULL):
         first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
         face = _facing(packed, part, d)
-        low, high = packed.loop_starts[face], packed.loop_starts[face + 1]
+        loop = packed.parts.ints[part, LOOP_START] + face - first
+        low, high = packed.loop_starts[loop], packed.loop_starts[loop + 1]
         for k in range(low, high):
             v = start + packed.loops[k, 0]
             _set(points, k - low, (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v]))
@@ -157,13 +180,13 @@ def _clip_by_face(points, count, spare, face, sides, n):
     return count
 
 
-@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
-def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, face_a, face_b, spare, out):
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
+def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
 
-    Writes up to `limit` rows (point, depth, feature as a float) into `out`; returns how many. face_a, face_b, spare:
-    scratch polygons.
+    Writes up to `limit` rows (point, depth, feature as a float) into space.found; returns how many.
     """
+    face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
     kind_a, kind_b = packed.parts.ints[a, KIND], packed.parts.ints[b, KIND]
     witness = (p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2])
     count_a, count_b, feature_a, feature_b = 0, 0, -1, -1

@@ -161,7 +161,7 @@ def point_ellipsoid(p, e0, e1, e2):
     return d, (x0, x1, x2), n
 
 
-@kernel(inner="i8[:,::1], f8[:,::1], i8, vec3")
+@kernel(inner="parts, i8, vec3")
 def point_part(parts, part, p):
     """Signed distance, closest surface point and outward normal for any kind but HULL. Part's frame."""
     kind, radius = parts.ints[part, KIND], parts.reals[part, RADIUS]

@@ -1,18 +1,23 @@
-"""One pair of shapes at a time, checked and packed once: the least that a Python call can cost."""
+"""One pair of convex shapes at one pose each, checked and packed once: the least that a Python call can cost."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from thud._core.arrays import Floats
+from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
-from thud.convex.rows.single_pair import distance_single, flat_arrays, intersects_single
-from thud.gates import as_positive
-from thud.pose import Pose, PoseLike, as_poses
+from thud.convex.rows.single_pair import contacts_single, distance_single, flat_arrays, intersects_single, signed_single
+from thud.gates import as_positive, one_row
+from thud.pairing.families import CONVEX
+from thud.pose import PoseLike
 from thud.results import Contacts, Distances
-from thud.shapes.packed import NODE_COUNT, as_packed
+from thud.shapes.packed import as_packed, pack
 from thud.shapes.shape import Shape
 
 #: One read-only row of each status, shared by all results.
@@ -20,8 +25,8 @@ _STATUS = tuple(np.array([status], dtype=np.uint8) for status in range(3))
 for _row in _STATUS:
     _row.flags.writeable = False
 
-_ROWS = (4, 1, 3)
-_DISTANCE = (3, 0, slice(0, 1))
+_YES, _NO = np.array([True]), np.array([False])
+
 _empty = np.empty
 _new = object.__new__
 
@@ -39,56 +44,110 @@ class SingleDistance(Distances):
         return Distances, (self.distance, self.point_a, self.point_b, self.normal, self.status)
 
     # The fields' slots of the base class stay empty: these properties stand before them.
-    distance = property(lambda self: self._rows[_DISTANCE])
-    point_a = property(lambda self: self._rows[0])
-    point_b = property(lambda self: self._rows[1])
-    normal = property(lambda self: self._rows[2])
+    distance = property(lambda self: self._rows[9:])
+    point_a = property(lambda self: self._rows[None, :3])
+    point_b = property(lambda self: self._rows[None, 3:6])
+    normal = property(lambda self: self._rows[None, 6:9])
+    status = property(lambda self: _STATUS[self._code])
+
+
+class SingleContacts(Contacts):
+    """A `Contacts` of one pose row and one patch, likewise."""
+
+    __slots__ = ("_code", "_ints", "_rows")
+
+    def __new__(cls, *arrays: Any, **named: Any) -> Any:
+        """Of arrays: a plain `Contacts`."""
+        return Contacts(*arrays, **named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Contacts, (self.row, self.point, self.normal, self.depth, self.feature, self.patch, self.status)
+
+    row = property(lambda self: self._ints[:, 0])
+    point = property(lambda self: self._rows[:, :3])
+    normal = property(lambda self: self._rows[:, 3:6])
+    depth = property(lambda self: self._rows[:, 6])
+    feature = property(lambda self: self._ints[:, 1])
+    patch = property(lambda self: self._ints[:, 2])
     status = property(lambda self: _STATUS[self._code])
 
 
 _set_rows, _set_code = (getattr(SingleDistance, name).__set__ for name in ("_rows", "_code"))
+_set_points, _set_status, _set_ints = (getattr(SingleContacts, name).__set__ for name in ("_rows", "_code", "_ints"))
 
 
-class PreparedPair:
-    """Two shapes ready for many single queries. Make one with `thud.prepare(a, b)`; safe to share among threads.
+class PlainPair:
+    """Two convex shapes, neither of them compound; poses are (1, 12) rows."""
 
-    Poses are best given as `thud.Pose` objects, which are checked when made; everything else a pose argument takes
-    works too and is checked at each call.
-    """
-
-    __slots__ = ("_arrays", "_packed", "a", "b")
+    __slots__ = ("_arrays",)
 
     def __init__(self, a: Shape, b: Shape) -> None:
-        self.a, self.b = a, b
-        packed = as_packed((a, b), "a, b")
-        self._packed = packed
-        plain = not packed.shape_ints[:, NODE_COUNT].any()
-        self._arrays = flat_arrays(packed.parts) if plain else None
+        self._arrays = flat_arrays(pack((a, b)))
 
-    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
-        """Whether the two meet, at one pose each."""
-        rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
-        rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
-        if self._arrays is None:
-            return bool(dispatch.intersects(self._packed, PAIR, rows_a, rows_b, False, 1, threads=1)[0])
-        return intersects_single(*self._arrays, rows_a, rows_b) != 0
+    def intersects(self, rows_a: Floats, rows_b: Floats) -> npt.NDArray[np.bool_]:
+        """(1,) whether they meet."""
+        return _YES.copy() if intersects_single(*self._arrays, rows_a, rows_b) else _NO.copy()
 
-    def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
-        """Distance with witness points: a `Distances` of one row."""
-        rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
-        rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
-        if signed or self._arrays is None:
-            return dispatch.distance(self._packed, PAIR, rows_a, rows_b, False, 1, signed=signed, threads=1)
-        rows = _empty(_ROWS)
-        status = distance_single(*self._arrays, rows_a, rows_b, rows)
+    def distance(self, rows_a: Floats, rows_b: Floats, signed: bool) -> Distances:
+        """Of one row."""
+        rows = _empty(10)
+        status = (signed_single if signed else distance_single)(*self._arrays, rows_a, rows_b, rows)
         result = _new(SingleDistance)  # and past the frozen class's own constructor and setters
         _set_rows(result, rows)
         _set_code(result, status)
         return result
 
+    def contacts(self, rows_a: Floats, rows_b: Floats, margin: float, max_points: int) -> Contacts:
+        """Of one row."""
+        reals, ints = _empty((max_points, 7)), _empty((max_points, 3), np.int64)
+        found = contacts_single(*self._arrays, rows_a, rows_b, margin, max_points, reals, ints)
+        count = found & 255
+        result = _new(SingleContacts)
+        _set_points(result, reals[:count])
+        _set_ints(result, ints[:count])
+        _set_status(result, found >> 8)
+        return result
+
+
+@lru_cache(maxsize=256)
+def plain_pair(a: Shape, b: Shape) -> PlainPair | None:
+    """Of two shapes, None unless both are convex and not compound. Cached by identity: shapes are frozen."""
+    return PlainPair(a, b) if a.family == b.family == CONVEX else None
+
+
+class PreparedPair:
+    """Two convex shapes or compounds of such, ready for many single queries. Make one with `thud.prepare(a, b)`; safe to share
+    among threads.
+
+    Poses are best given as `thud.Pose` objects, which are checked when made; everything else a pose argument takes
+    works too and is checked at each call.
+    """
+
+    __slots__ = ("_packed", "_plain", "a", "b")
+
+    def __init__(self, a: Shape, b: Shape) -> None:
+        self.a, self.b = a, b
+        self._packed = as_packed((a, b), "a, b")
+        self._plain = plain_pair(a, b)
+
+    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> npt.NDArray[np.bool_]:
+        """(1,) whether the two meet, at one pose each."""
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
+        if self._plain is not None:
+            return self._plain.intersects(rows_a, rows_b)
+        return dispatch.intersects(self._packed, PAIR, rows_a, rows_b, 0, 1, threads=1)
+
+    def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
+        """Distance with witness points: a `Distances` of one row."""
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
+        if self._plain is not None:
+            return self._plain.distance(rows_a, rows_b, signed)
+        return dispatch.distance(self._packed, PAIR, rows_a, rows_b, 0, 1, signed=signed, threads=1)
+
     def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
         """Contact points; rows are all 0."""
-        rows_a = pose_a._rows if type(pose_a) is Pose else as_poses(pose_a, "pose_a")
-        rows_b = pose_b._rows if type(pose_b) is Pose else as_poses(pose_b, "pose_b")
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         margin = as_positive(margin, "margin", zero=True)
-        return dispatch.contacts(self._packed, PAIR, rows_a, rows_b, False, 1, margin=margin, threads=1)
+        if self._plain is not None:
+            return self._plain.contacts(rows_a, rows_b, margin, MANIFOLD_POINTS)
+        return dispatch.contacts(self._packed, PAIR, rows_a, rows_b, 0, 1, margin=margin, threads=1)

@@ -24,7 +24,7 @@ def intersects(
 ) -> npt.NDArray[np.bool_]:  # fmt: skip
     """Whether the two meet."""
     packed = pack((a, b))
-    return dispatch.intersects(packed, PAIR, rows_a, rows_b, False, count, axes=axes, method=method, threads=threads)
+    return dispatch.intersects(packed, PAIR, rows_a, rows_b, 0, count, axes=axes, method=method, threads=threads)
 
 
 def distance(
@@ -33,7 +33,7 @@ def distance(
 ) -> Distances:  # fmt: skip
     """Unsigned distances."""
     options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads}
-    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
 def signed_distance(
@@ -42,7 +42,7 @@ def signed_distance(
 ) -> Distances:  # fmt: skip
     """Signed distances; of compounds the deepest pair of parts."""
     options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads, "signed": True}
-    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+    return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
 def contacts(
@@ -50,7 +50,7 @@ def contacts(
 ) -> Contacts:
     """Contact points; each pair of parts is a patch."""
     options = {"margin": margin, "max_points": max_points, "threads": threads}
-    return dispatch.contacts(pack((a, b)), PAIR, rows_a, rows_b, False, count, **options)  # type: ignore[arg-type]
+    return dispatch.contacts(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
 def raycast(

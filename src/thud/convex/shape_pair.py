@@ -74,7 +74,7 @@ def part_pose_in(packed, part_a, part_b, r, t):
 def next_part(packed, shape, node, c, radius, reach):
     """Next part of the shape at or after tree node `node` whose box is within `reach` of the ball (c, radius).
 
-    Returns (part, node to go on from); part -1 when there is none. A plain shape has its one part at node 0.
+    Returns (part, node to continue from); part -1 when there is none. A plain shape has its one part at node 0.
     """
     count = packed.shape_ints[shape, NODE_COUNT]
     start = packed.shape_ints[shape, PART_START]

@@ -14,7 +14,7 @@ Deviations from Mirtich's paper:
 - A plane that a point lies on counts as violated where the move leads to a higher feature, and a feature is left for a
   lower one only well past the plane. So parallel faces and edges end in vertex-face, whose direction is a face normal,
   exact at any gap. The two thresholds keep the walk from turning back. Should it come round to a state it has been in
-  all the same, it tries to prove each state on the way; then it goes on with plain signs; then it gives up.
+  all the same, it tries to prove each state on the way; then it continues with plain signs; then it gives up.
 - A vertex below a face is tested against all faces at once, not only where no edge leads up again.
 - Every SEPARATED is proved: no vertex of either polytope lies beyond the two planes through the closest points. Every
   OVERLAPPING has a common point. Where neither is reached GJK answers instead, and the result says so.
@@ -39,6 +39,7 @@ from thud.shapes.packed import (
     FACE_COUNT,
     FACE_START,
     LINK_START,
+    LOOP_START,
     VERTEX_COUNT,
     VERTEX_START,
 )
@@ -46,19 +47,21 @@ from thud.shapes.packed import (
 # A feature's code is 4 * id + kind, the id within its part. -1 means none.
 VERTEX, EDGE, FACE = 0, 1, 2
 
-# Outcomes of one step: go on to the features named; the same, but this may be the end; the end; a common point.
+# Outcomes of one step: continue at the features named; the same, but this may be the end; the end; a common point.
 _MOVE, _MAYBE_APART, _APART, _MEET = 0, 1, 2, 3
 
 
 @device
 def load_body(parts, k):
-    """Where part k's (vertices, links, faces, edges) start in the packed arrays, and the number of its faces."""
+    """Where part k's (vertices, links, planes, edges) start in the packed arrays, the number of its faces, and where their
+    loops start."""
     return (
         parts.ints[k, VERTEX_START],
         parts.ints[k, LINK_START],
         parts.ints[k, FACE_START],
         parts.ints[k, EDGE_START],
         parts.ints[k, FACE_COUNT],
+        parts.ints[k, LOOP_START],
     )
 
 
@@ -142,7 +145,7 @@ def step_vertex_vertex(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, touch
     return _APART, VERTEX, x, VERTEX, y, p, e
 
 
-@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8")
+@device(inner="packed, UniTuple(i8, 6), UniTuple(i8, 6), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8")
 def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
     parts, edges = packed.parts, packed.edges
@@ -171,14 +174,14 @@ def step_vertex_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, 
     return _APART, VERTEX, x, EDGE, y, p, e
 
 
-@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8")
+@device(inner="packed, UniTuple(i8, 6), UniTuple(i8, 6), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8")
 def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
     """One step. Returns as `step_vertex_vertex`."""
     parts, planes, loops = packed.parts, packed.planes, packed.loops
     p = transform(pose_xy[0], pose_xy[1], corner(parts, body_x[0] + x))
     plane = body_y[2] + y
     n = load3(planes, plane, 0)
-    first, last = packed.loop_starts[plane], packed.loop_starts[plane + 1]
+    first, last = packed.loop_starts[body_y[5] + y], packed.loop_starts[body_y[5] + y + 1]
     # Beside the face: to the nearest of the edges it lies beyond.
     best, nearest = -1, math.inf
     tail, edge = corner(parts, body_y[0] + loops[last - 1, 0]), loops[last - 1, 1]
@@ -223,7 +226,7 @@ def step_vertex_face(packed, body_x, body_y, x, y, pose_xy, r_yx, leave, touch):
     return _APART, VERTEX, x, FACE, y, p, e
 
 
-@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8, f8")
+@device(inner="packed, UniTuple(i8, 6), UniTuple(i8, 6), i8, i8, Tuple((mat3, vec3)), mat3, f8, f8, f8, f8")
 def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, touch, size):
     """One step. Returns as `step_vertex_vertex`."""
     parts, edges, planes = packed.parts, packed.edges, packed.planes
@@ -263,7 +266,7 @@ def step_edge_edge(packed, body_x, body_y, x, y, pose_xy, r_yx, enter, leave, to
     return _APART, EDGE, x, EDGE, y, p, e
 
 
-@device(inner="packed, UniTuple(i8, 5), UniTuple(i8, 5), i8, i8, Tuple((mat3, vec3)), f8, f8")
+@device(inner="packed, UniTuple(i8, 6), UniTuple(i8, 6), i8, i8, Tuple((mat3, vec3)), f8, f8")
 def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
     """One step. Returns as `step_vertex_vertex`. Ends here only if the two meet, or are parallel with no vertex between."""
     parts, edges, loops = packed.parts, packed.edges, packed.loops
@@ -271,7 +274,7 @@ def step_edge_face(packed, body_x, body_y, x, y, pose_xy, leave, touch):
     p0, u = transform(pose_xy[0], pose_xy[1], x0), rotate(pose_xy[0], sub(x1, x0))
     plane = body_y[2] + y
     n = load3(packed.planes, plane, 0)
-    first, last = packed.loop_starts[plane], packed.loop_starts[plane + 1]
+    first, last = packed.loop_starts[body_y[5] + y], packed.loop_starts[body_y[5] + y + 1]
     margin, zero = math.sqrt(leave), (0.0, 0.0, 0.0)
     # Clip the edge to the prism over the face: [low, high], and the sides that cut there.
     low, high, low_side, high_side = 0.0, 1.0, -1, -1
@@ -341,7 +344,7 @@ def vertex_of(edges, loop_starts, loops, body, code):
         return i
     if kind == EDGE:
         return edges[body[3] + i, 0]
-    return loops[loop_starts[body[2] + i], 0]
+    return loops[loop_starts[body[5] + i], 0]
 
 
 @kernel(inner="packed, i8, i8, mat3, vec3, i8, i8")

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thud import gates
+from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
-from thud.pose import as_poses, finite_array
+from thud.pose import as_poses
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

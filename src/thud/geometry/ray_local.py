@@ -20,10 +20,15 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device
+from thud.constants import UNIT_ROUNDOFF
 from thud.math.vec3 import add_scaled, cross, dot, norm, norm2
 
 #: Below the smallest normal number a reciprocal overflows. A component of a unit direction this small is parallel.
 _PARALLEL = 2.2250738585072014e-308
+
+#: A hit this close to a cone's axis, times the coordinates it is computed from, is the apex: the direction from the axis is
+#: roundoff there.
+APEX = 8.0 * UNIT_ROUNDOFF
 
 
 @device
@@ -226,13 +231,16 @@ def ray_cone_local(o, d, radius, half_length):
         return math.inf, 0.0, 0.0, 0.0
     t = max(near, 0.0)
     if side_near >= slab_near or d[2] < 0.0:
-        # The side's normal leans upwards by the slope; at the apex it is the axis.
+        # The side's normal leans upwards by the slope.
         x, y = o[0] + t * d[0], o[1] + t * d[1]
         length = math.sqrt(x * x + y * y)
-        if length > 0.0:
-            lean = 1.0 / math.sqrt(1.0 + slope * slope)
-            return t, x / length * lean, y / length * lean, slope * lean
-        return t, 0.0, 0.0, 1.0
+        if length <= APEX * (abs(o[0]) + abs(o[1]) + t * (abs(d[0]) + abs(d[1]))):
+            # At the apex it is the axis; for a ray that comes from below, that of the side it comes from.
+            x, y, length = -d[0], -d[1], math.sqrt(d[0] * d[0] + d[1] * d[1])
+            if d[2] <= 0.0 or length == 0.0:
+                return t, 0.0, 0.0, 1.0
+        lean = 1.0 / math.sqrt(1.0 + slope * slope)
+        return t, x / length * lean, y / length * lean, slope * lean
     return t, 0.0, 0.0, -1.0
 
 

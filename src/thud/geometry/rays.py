@@ -405,7 +405,7 @@ def ray_cone(
 
     Returns
     -------
-    RayHits of N rows; the normal at the apex is the axis
+    RayHits of N rows; the normal at the apex is the axis, or for a ray from below that of the side it comes from
     """
     return _ray_solid(_CONE, origins, directions, as_poses(pose, "pose"), _round_sizes(radius, half_length), threads)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """As the arguments of `interference`; looked at when it is made."""
+    """As the arguments of `interference`, but three views unless told otherwise; checked when it is made."""
 
     resolution: int | tuple[int, int] = 512
     """Pixels a side, or (width, height)."""

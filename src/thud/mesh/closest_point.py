@@ -17,7 +17,7 @@ from thud.gates import Array
 from thud.geometry.triangle import closest_point_triangle
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import load3
-from thud.mesh.raycast import check_range, corner, row_of
+from thud.mesh.raycast import corner, row_of
 from thud.mesh.tolerances import EVERYWHERE, FLOAT32_ROUNDING, MOST_SQUARE
 from thud.results import ClosestPoints
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -117,8 +117,6 @@ def closest_point(
     """Closest surface points to `count` points; points and poses have one row or as many."""
     if signed and not mesh.is_closed:
         raise UnsupportedQueryError("closest_point: signed=True needs a closed mesh, and this one is open; see mesh.problems()")
-    check_range("points", points)
-    check_range("pose", poses)
     wide = mesh.wide
     out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     arrays = (wide, points, poses)

@@ -1,4 +1,4 @@
-"""Mesh against mesh frame after frame: the queries of `mesh_mesh` and `distance`, begun where the last frame ended.
+"""Mesh against mesh frame after frame: the queries of `mesh_mesh.py` and `distance.py`, begun where the last frame ended.
 
 A row is asked from the root the first time, and in boolean queries again after a frame in which it collided: there the
 triangles that met are tried first, and which others may meet now is found sooner from the root, deepest boxes first.

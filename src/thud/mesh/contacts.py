@@ -3,8 +3,8 @@
 A patch is a connected run of triangle pairs that meet, together with what of either surface it cuts off inside the other
 solid. Its normal is the mean normal of these triangles where that clears them about as well as any direction does, else the
 best direction found; its depth is how far B must move along it for the patch's triangles to be clear of each other (see
-`mesh/depth.py`). Points are corners of one surface below the other, measured along the normal, and where the triangles part
-last.
+`mesh/depth.py`). Points are corners of one surface below the other, measured along the normal, and where the triangles
+separate last.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ def _feature(a: _Side, b: _Side) -> int:
 
 
 def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats, Floats]:
-    """(translation of B that clears the patch, point of A where they part)."""
+    """(translation of B that clears the patch, point of A where they separate)."""
     part_a, part_b = a.part, b.part
     mean = a.mean_normal() - b.mean_normal()
     length = float(np.linalg.norm(mean))

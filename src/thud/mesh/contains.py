@@ -19,7 +19,7 @@ from thud.geometry.exact_vec3 import load3
 from thud.geometry.mesh import parity_along_x
 from thud.math.pose import load_rotation, load_translation, untransform
 from thud.math.vec3 import cross, dot, norm, sub
-from thud.mesh.raycast import box_limit, box_ray, check_range, corner, into_frame, row_of, triangle_ray
+from thud.mesh.raycast import box_limit, box_ray, corner, into_frame, row_of, triangle_ray
 from thud.mesh.tolerances import WINDING_ERROR, WINDING_NODE_ERROR, WINDING_STEP
 from thud.shapes.packed import as_packed
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -38,8 +38,6 @@ def contains(
         raise UnsupportedQueryError(
             f"contains: method {method!r} needs a closed mesh, and this one is open (see mesh.problems()); use method='winding'"
         )
-    check_range("points", points)
-    check_range("pose", poses)
     inside = np.empty(count, dtype=np.bool_)
     if method == "parts":
         from thud.convex.rows.closest_point import contains_rows

@@ -218,7 +218,7 @@ class _Search:
     def hulls_apart(self) -> Floats:
         """A translation that parts the two hulls."""
         pair = convex_cover(self.a), convex_cover(self.b)
-        found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, False, 1, signed=True, threads=1)
+        found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, 0, 1, signed=True, threads=1)
         if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
             return -found.distance[0] * found.normal[0]
         return np.array([0.0, 0.0, CLEAR_LEAST * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])

@@ -237,7 +237,7 @@ def triangle_pairs(
     run_rows(collect, count, threads, rows_per_chunk=ROWS)
     if cache is not None:
         cache.add_box_tests(tests)
-    found = np.concatenate([chunks[start] for start in sorted(chunks)])
+    found = np.concatenate([np.empty((0, 3), dtype=np.int64), *(chunks[start] for start in sorted(chunks))])
     triangle_a, triangle_b = a.tree.order[found[:, 1]], b.tree.order[found[:, 2]]
     order = np.lexsort((triangle_b, triangle_a, found[:, 0]))
     return TrianglePairs(found[order, 0], triangle_a[order], triangle_b[order])

@@ -101,7 +101,7 @@ def mesh_intersects_rows(start, stop, tree_a, tree_b, poses_a, poses_b, found_in
 def mesh_pairs_block(start, stop, tree_a, tree_b, poses_a, poses_b, pairs_out):
     """Pairs of tree positions that meet, as (row, position of A, position of B), of rows from `start` on as far as they fit.
 
-    Returns (the row to go on from, pairs written, the pairs that row needs if it did not fit).
+    Returns (the row to continue from, pairs written, the pairs that row needs if it did not fit).
     """
     space, pairs = new_walk_space(), np.empty((pairs_out.shape[0], 2), np.int64)
     used, yes = np.int64(0), np.int64(1)

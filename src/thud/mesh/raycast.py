@@ -17,11 +17,10 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud._core.simd import prefetch, ray_box8, ray_triangle4, trailing_zeros
 from thud.bvh.wide import BLOCK_STRIDE, LEAF, NODE_STRIDE, REFERENCES, ROWS, STACK
 from thud.constants import UNIT_ROUNDOFF
-from thud.errors import InvalidInputError
 from thud.gates import Array
 from thud.geometry.exact_vec3 import cross, load3, sub
 from thud.geometry.mesh import ray_crossing, ray_triangle_exact
-from thud.mesh.tolerances import MESH_FARTHEST, RAY_SORT_BLOCK, RAY_SORT_LEAST
+from thud.mesh.tolerances import RAY_SORT_BLOCK, RAY_SORT_LEAST
 from thud.results import RayCrossings, RayHits
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -465,21 +464,11 @@ def crossing_rows(
                 write_normal(a, b, c, poses, row, normal_out, k)
 
 
-def check_range(name: str, array: Array) -> None:
-    """Named error for points or poses (their last three columns) too far away for exact arithmetic."""
-    where = array[:, -3:]
-    if where.max() > MESH_FARTHEST or where.min() < -MESH_FARTHEST:
-        row = int(np.argmax((np.abs(where) > MESH_FARTHEST).any(axis=1)))
-        raise InvalidInputError(f"{name}: row {row} lies beyond {MESH_FARTHEST:g}, the limit of queries on meshes")
-
-
 def raycast(
     mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, *,
     reach: float, any_hit: bool, threads: int | None,
 ) -> RayHits:  # fmt: skip
     """First hits of `count` rays; origins, directions and poses have one row or as many."""
-    check_range("origins", origins)
-    check_range("pose", poses)
     _threads.check_threads(threads)
     wide = mesh.wide
     out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
@@ -497,8 +486,6 @@ def raycast_all(
     mesh: TriangleMesh, origins: Array, directions: Array, poses: Array, count: int, *, reach: float, threads: int | None
 ) -> RayCrossings:
     """All crossings of `count` rays; origins, directions and poses have one row or as many."""
-    check_range("origins", origins)
-    check_range("pose", poses)
     wide = mesh.wide
     arrays = (wide, origins, directions, poses, reach)
     counts, begins = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)

@@ -53,9 +53,6 @@ PATCH_NORMAL = 1.05
 RAY_SORT_BLOCK = 2**19
 RAY_SORT_LEAST = 4096
 
-#: Rays and points that ask a mesh may come from as far as this (metres): the exact predicates multiply three lengths.
-MESH_FARTHEST = 1e75
-
 #: Winding numbers from moments, dimensionless. Most that one node's part may be off, by a proved bound, at first (least work,
 #: measured); by what factor less where the sum of the bounds leaves open on which side of one half the number is; and the sum
 #: from which it is taken as it is.

@@ -9,8 +9,8 @@ Beside the place, an entry keeps how near the triangles behind its part of the f
 moves farther, relative to A, than m = |dt + dR c| + |dR| rho (c, rho: centre and radius of B's root box). So with T the sum
 of all m, a bound g of the time of T0 is still one of g - (T - T0), and what is kept is g + T0, to be compared with T. Where it
 says enough the entry is passed over; where not, the eight boxes are tested again, and the walk goes down where they are now
-near and drops what lies below those that are not (the front rises). What is asked by walks from the root (`mesh_mesh`,
-`mesh_distance`) is asked here of a subset of the same triangle pairs, which holds all that can decide: the answers are equal.
+near and drops what lies below those that are not (the front rises). What is asked by walks from the root (`mesh_mesh.py`,
+`distance.py`) is asked here of a subset of the same triangle pairs, which holds all that can decide: the answers are equal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Casts of meshes that turn while they move, against meshes and convex shapes.
 
 No point of the two moves faster, relative to the other, than the displacement plus each rate of rotation times the farthest
-point's distance from the shape's origin. While the surfaces are farther apart than a few triangles are long, time goes on by
+point's distance from the shape's origin. While the surfaces are farther apart than a few triangles are long, time advances by
 their distance over that speed: conservative advancement, each distance being searched for from the last one's triangles.
 
 From there on it goes by windows of time, in which points come closer by no more than a few triangles' length. Within one the

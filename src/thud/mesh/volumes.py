@@ -49,7 +49,7 @@ def tree_arrays(mesh: TriangleMesh, bounding: str, mapping: SupportPlanes | None
 
 @device
 def pair_scale(tree_a, tree_b, t):
-    """What the coordinates of the two meshes reach to, in A's tree frame: as `mesh_mesh.pair_size`, for the same hits."""
+    """What the coordinates of the two meshes reach to, in A's tree frame: as `box_tree.pair_size`, for the same hits."""
     return tree_a[6] + tree_b[6] + abs(t[0]) + abs(t[1]) + abs(t[2])
 
 

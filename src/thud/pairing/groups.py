@@ -41,13 +41,16 @@ def unpacked_rows(shapes: Sequence[Shape], pairs: Ints) -> npt.NDArray[np.bool_]
 def ask_groups(
     query: str, shapes: Sequence[Shape], pairs: Ints, rows: Floats, chosen: Ints, put: Callable[[Ints, Any], None], **given: Any
 ) -> None:
-    """The chosen of (M, 2) pairs, two shapes at a time; put(rows of the pairs, their answer)."""
+    """The chosen of (M, 2) pairs in each configuration of the shapes, two shapes at a time; put(rows, their answer). `rows`:
+    poses of the first configuration's shapes, those of the second's, and so on; the rows of answers likewise."""
     kinds = shape_numbers(shapes)[pairs[chosen]]
+    configurations = np.arange(len(rows) // len(shapes))[:, None]
     for group in equal_rows(kinds):
         here = chosen[group]
         a, b = (shapes[k] for k in pairs[here[0]])
-        poses = np.ascontiguousarray(rows[pairs[here, 0]]), np.ascontiguousarray(rows[pairs[here, 1]])
-        put(here, ask_pair(query, a, b, *poses, len(here), **given))
+        rows_a, rows_b = (rows[(len(shapes) * configurations + pairs[here, k]).ravel()] for k in range(2))
+        answers = (len(pairs) * configurations + here).ravel()
+        put(answers, ask_pair(query, a, b, rows_a, rows_b, len(answers), **given))
 
 
 class ContactList:

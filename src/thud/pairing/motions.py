@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
+from thud.constants import FARTHEST_POSE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.pairing.join import put_rows
@@ -31,7 +32,7 @@ def as_motion(motion: npt.ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name}: expected shape (3,) or (N, 3), or (6,) or (N, 6) with a rotation vector, got {np.shape(motion)}"
         )
-    rows = as_points(motion, name, width=width[0])
+    rows = as_points(motion, name, width=width[0], limit=FARTHEST_POSE)
     if width == (6,):
         far = np.abs(rows[:, 3:]).max(axis=1) > TURN_LARGEST
         if far.any():

@@ -40,11 +40,11 @@ def empty_fronts(count: int, capacity: int) -> TreeFronts:
 class PairCache:
     """Give the same one to the same query frame after frame: `thud.distance(a, b, pose_a, pose_b, cache=cache)`.
 
-    It keeps, for each row, the two triangles that decided the last answer, and for pairs of meshes where in the two trees the
-    walk ended, with how near it was there. The triangles are asked first; then the walk continues
-    where it ended, and passes over all that cannot have come near enough since. The answers are the same as without
-    it, to the last bit. One cache serves one pair of shapes and one number of rows; when they change it starts anew.
-    Convex pairs have `axes=` instead.
+    It keeps, for each row, the two triangles that decided the last answer (with a displaced surface the part and patch), and
+    for two meshes the front: where in the two trees the walk ended, and how near it was there. The triangles are tested first;
+    then the walk continues at the front, and skips all that cannot have come near enough since. The answers are the same as
+    without it, to the last bit. One cache serves one query, one pair of shapes and one number of rows; when shapes or rows
+    change it starts anew. Convex pairs have `axes=` instead.
 
     Parameters
     ----------

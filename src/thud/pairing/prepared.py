@@ -8,21 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.constants import MANIFOLD_POINTS
-from thud.errors import InvalidInputError
-from thud.gates import as_poses, as_positive
+from thud.gates import as_positive, one_row
 from thud.pairing.ask import ask_pair
 from thud.pairing.pair_cache import PairCache
 from thud.pairing.plans import pair_entries, takes
 from thud.pose import PoseLike
 from thud.results import Contacts, Distances
 from thud.shapes.shape import Shape
-
-
-def _one(pose: PoseLike, name: str) -> npt.NDArray[np.float64]:
-    rows = as_poses(pose, name)
-    if len(rows) != 1:
-        raise InvalidInputError(f"{name}: expected one pose, got {len(rows)}")
-    return rows
 
 
 class PreparedQueries:
@@ -38,11 +30,11 @@ class PreparedQueries:
 
     def _ask(self, query: str, pose_a: PoseLike, pose_b: PoseLike, **given: Any) -> Any:
         given |= {"threads": 1, **self._caches.get(query, {})}
-        return ask_pair(query, self.a, self.b, _one(pose_a, "pose_a"), _one(pose_b, "pose_b"), 1, **given)
+        return ask_pair(query, self.a, self.b, one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b"), 1, **given)
 
-    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> bool:
-        """Whether the two meet, at one pose each."""
-        return bool(self._ask("intersects", pose_a, pose_b)[0])
+    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> npt.NDArray[np.bool_]:
+        """(1,) whether the two meet, at one pose each."""
+        return self._ask("intersects", pose_a, pose_b)
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
         """Distance with witness points: a `Distances` of one row."""

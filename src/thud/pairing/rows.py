@@ -23,9 +23,10 @@ class PairBatch(NamedTuple):
     """(M, 2) shapes of each row, or one row for all."""
     poses_a: Floats
     poses_b: Floats
-    """(N, 12) or (1, 12): of each row, or of each shape."""
+    """(N, 12) or (1, 12): of each row, or of each shape in each configuration."""
     by_shape: int
-    """1 if poses belong to shapes."""
+    """0 if poses belong to rows; else the number of shapes, of which each configuration has all. Rows are then the pairs of the
+    first configuration, those of the second, and so on."""
 
 
 class DistanceFields(NamedTuple):
@@ -72,11 +73,15 @@ def batch_row(rows, j):
 @device
 def pair_rows(batch, i):
     """(shape a, shape b, pose row a, pose row b) of batch row i."""
-    k = row_of(batch.pairs, i)
-    a, b = batch.pairs[k, 0], batch.pairs[k, 1]
     if batch.by_shape:
-        return a, b, a, b
-    return a, b, row_of(batch.poses_a, i), row_of(batch.poses_b, i)
+        k, first = i, 0
+        if i >= batch.pairs.shape[0]:
+            configuration = i // batch.pairs.shape[0]
+            k, first = i - configuration * batch.pairs.shape[0], configuration * batch.by_shape
+        a, b = batch.pairs[k, 0], batch.pairs[k, 1]
+        return a, b, first + a, first + b
+    k = row_of(batch.pairs, i)
+    return batch.pairs[k, 0], batch.pairs[k, 1], row_of(batch.poses_a, i), row_of(batch.poses_b, i)
 
 
 @device

@@ -7,8 +7,9 @@ The order in which an answer is looked for:
 3. a compound is taken apart into leaves, and their answers are joined (`leaves.py`, `join.py`);
 4. unsupported, for the reason that `REASONS` gives.
 
-Entries are text, "module:function", so that naming one imports nothing. A new family is one folder with its functions, and one
-row set here. `docs/what_meets_what.md` is made from this file.
+Entries are text, "module:function", so that naming one imports nothing. A new family is one folder with its functions, a name
+in `families.py` and one row set here; ARCHITECTURE.md says what else it may need. `docs/what_meets_what.md` is made from this
+file.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
-from thud.errors import InvalidInputError
-from thud.gates import as_vector
+from thud.gates import as_sizes
 from thud.shapes.hull_topology import HullTopology, box_topology
 from thud.shapes.shape import BOX, Part, Shape, box_about, frozen
 
@@ -27,9 +26,7 @@ class Box(Shape):
     half_extents: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        half = as_vector(self.half_extents, "half_extents")
-        if not (half > 0).all():
-            raise InvalidInputError(f"half_extents: expected three positive lengths, got {half.tolist()}")
+        half = as_sizes(self.half_extents, "half_extents", "three positive lengths")
         object.__setattr__(self, "half_extents", frozen(half))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.gates import as_positive
+from thud.gates import as_size
 from thud.shapes.shape import CAPSULE, SPHERE, Part, Shape, box_about
 
 
@@ -25,8 +25,8 @@ class Capsule(Shape):
     half_length: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", as_positive(self.radius, "radius"))
-        object.__setattr__(self, "half_length", as_positive(self.half_length, "half_length", zero=True))
+        object.__setattr__(self, "radius", as_size(self.radius, "radius"))
+        object.__setattr__(self, "half_length", as_size(self.half_length, "half_length", zero=True))
 
     def parts(self) -> list[Part]:
         """A segment rounded by the radius; of length 0 a sphere, for which more closed forms exist."""

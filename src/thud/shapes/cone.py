@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.gates import as_positive
+from thud.gates import as_size
 from thud.shapes.shape import CONE, Part, Shape
 
 
@@ -25,8 +25,8 @@ class Cone(Shape):
     half_length: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", as_positive(self.radius, "radius"))
-        object.__setattr__(self, "half_length", as_positive(self.half_length, "half_length"))
+        object.__setattr__(self, "radius", as_size(self.radius, "radius"))
+        object.__setattr__(self, "half_length", as_size(self.half_length, "half_length"))
 
     def parts(self) -> list[Part]:
         """A curved part."""

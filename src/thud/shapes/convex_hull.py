@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
+from thud.constants import LARGEST_SIZE
 from thud.gates import as_points
 from thud.shapes.hull_topology import HullTopology, hull_topology
 from thud.shapes.shape import HULL, Part, Shape, box_of_points, frozen
@@ -26,7 +27,7 @@ class ConvexHull(Shape):
     points: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        points = frozen(as_points(self.points, "points"))
+        points = frozen(as_points(self.points, "points", limit=LARGEST_SIZE, least=1))
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "topology", hull_topology(points))
 

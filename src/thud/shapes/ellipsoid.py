@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
-from thud.errors import InvalidInputError
-from thud.gates import as_vector
+from thud.gates import as_sizes
 from thud.shapes.shape import ELLIPSOID, SPHERE, Part, Shape, box_about, frozen
 
 
@@ -25,9 +24,7 @@ class Ellipsoid(Shape):
     radii: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        radii = as_vector(self.radii, "radii")
-        if not (radii > 0).all():
-            raise InvalidInputError(f"radii: expected three positive lengths, got {radii.tolist()}")
+        radii = as_sizes(self.radii, "radii", "three positive lengths")
         object.__setattr__(self, "radii", frozen(radii))
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
+from thud.constants import LARGEST_SIZE
 from thud.errors import InvalidInputError, UnboundedShapeError
 from thud.gates import as_vector, finite_array
 from thud.shapes.shape import HALF_SPACE, Part, Shape, frozen
@@ -31,7 +32,7 @@ class HalfSpace(Shape):
         length = float(np.linalg.norm(normal))
         if length == 0:
             raise InvalidInputError("normal: expected a direction, got zero")
-        offset = finite_array(self.offset, "offset")
+        offset = finite_array(self.offset, "offset", limit=LARGEST_SIZE)
         if offset.ndim != 0:
             raise InvalidInputError(f"offset: expected one number, got shape {offset.shape}")
         object.__setattr__(self, "normal", frozen(normal / length))

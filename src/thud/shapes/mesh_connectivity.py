@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Ints
+from thud._core.arrays import Ints, writable
 
 
 def same_places(vertices: npt.NDArray[np.float64]) -> Ints:
@@ -49,6 +49,16 @@ def in_order(label: Ints) -> Ints:
     return rank[inverse.reshape(-1)]
 
 
+def closed_by_places(vertices: npt.NDArray[np.float64], faces: Ints) -> bool:
+    """Whether every edge, vertices in the same place being one, has an even number of triangles; those with two corners in one
+    place do not count."""
+    from thud.bvh.edge_table import edge_table, weld
+
+    welded = weld(vertices)[faces]
+    proper = (welded[:, 0] != welded[:, 1]) & (welded[:, 1] != welded[:, 2]) & (welded[:, 2] != welded[:, 0])
+    return edge_table(welded if proper.all() else np.ascontiguousarray(welded[proper]), len(vertices))[2]
+
+
 class MeshTopology:
     """What faces alone say, by vertex numbers: the same for all meshes of these faces, wherever their vertices are."""
 
@@ -57,11 +67,10 @@ class MeshTopology:
 
     @cached_property
     def _edges_and_closed(self) -> tuple[Ints, bool]:
-        tail, head = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
-        count = int(self.faces.max()) + 1
-        key, inverse = np.unique(np.minimum(tail, head) * count + np.maximum(tail, head), return_inverse=True)
-        turns = np.bincount(inverse.reshape(-1), np.where(tail < head, 1.0, -1.0))
-        return np.column_stack([key // count, key % count]), bool((turns == 0.0).all())
+        from thud.bvh.edge_table import edge_table
+
+        edges, balanced, _even = edge_table(writable(self.faces), int(self.faces.max()) + 1)
+        return edges, balanced
 
     @property
     def edges(self) -> Ints:

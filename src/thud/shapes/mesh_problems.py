@@ -1,4 +1,4 @@
-"""What is odd about a mesh: found once, reported, and given a meaning where it has one."""
+"""Defects of a mesh: found once, reported, and given a meaning where they have one."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Shape(ABC):
 
     @abstractmethod
     def bounding_sphere(self) -> tuple[Floats, float]:
-        """Center (3,) in the shape's frame and radius of a ball that holds the shape."""
+        """Centre (3,) in the shape's frame and radius of a ball that holds the shape, metres."""
 
     @property
     @abstractmethod

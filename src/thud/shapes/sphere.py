@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.gates import as_positive
+from thud.gates import as_size
 from thud.shapes.shape import SPHERE, Part, Shape, box_about
 
 
@@ -23,7 +23,7 @@ class Sphere(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", as_positive(self.radius, "radius"))
+        object.__setattr__(self, "radius", as_size(self.radius, "radius"))
 
     def parts(self) -> list[Part]:
         """A point rounded by the radius."""

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, read_only
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
-from thud.shapes.mesh_connectivity import MeshTopology, connected_parts, same_places
+from thud.shapes.mesh_connectivity import MeshTopology, closed_by_places, connected_parts, same_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
-from thud.shapes.shape import Part, Shape, box_of_points, frozen
+from thud.shapes.shape import Part, Shape, box_of_points
 
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
@@ -107,7 +107,7 @@ class TriangleMesh(Shape):
         return find_problems(self._vertices, self._faces, self.places)
 
     def problems(self) -> MeshProblems:
-        """What is odd about the mesh: open and non-manifold edges, degenerate triangles, and so on."""
+        """Defects of the mesh: open and non-manifold edges, degenerate triangles, and so on."""
         return self._problems
 
     @cached_property
@@ -118,7 +118,7 @@ class TriangleMesh(Shape):
     @cached_property
     def is_closed(self) -> bool:
         """Whether the mesh is a solid: every edge has an even number of triangles."""
-        return self.topology.closed or self._problems.closed
+        return self.topology.closed or closed_by_places(self._vertices, self._faces)
 
     @property
     def is_solid(self) -> bool:  # type: ignore[override]
@@ -128,8 +128,10 @@ class TriangleMesh(Shape):
     @cached_property
     def origin(self) -> Floats:
         """(3,) the middle of the box about the triangles: the tree's volumes and corners are relative to it."""
-        used = self._vertices[self.topology.used]
-        return 0.5 * (used.min(axis=0) + used.max(axis=0))
+        from thud.bounds.aabb import used_box
+
+        lower, upper = used_box(self._vertices, self._faces)
+        return 0.5 * (lower + upper)
 
     @cached_property
     def tree(self) -> MeshTree:
@@ -141,10 +143,9 @@ class TriangleMesh(Shape):
             from thud.bvh.build_slides import build_slides
 
             return build_slides(corners)
-        from thud.bounds.aabb import triangle_boxes
         from thud.bvh.build_sah import build_sah
 
-        return build_sah(*triangle_boxes(corners))
+        return build_sah(corners)
 
     @cached_property
     def corners(self) -> Floats:
@@ -170,9 +171,10 @@ class TriangleMesh(Shape):
     @cached_property
     def pair_tree(self) -> PairTree:
         """The 8-wide form for walks of two trees."""
+        from thud.bounds.aabb import outward_corners
         from thud.bvh.pair_tree import build_pair_tree
 
-        return build_pair_tree(self.tree, self.boxes)
+        return build_pair_tree(self.tree, outward_corners(self.tree.skip, self.tree.first, self.corners))
 
     @cached_property
     def pair_obbs(self) -> npt.NDArray[np.float32]:
@@ -308,11 +310,11 @@ class TriangleMesh(Shape):
 
 
 def _as_vertices(vertices: npt.ArrayLike) -> Floats:
-    points = frozen(as_points(vertices, "vertices"))
+    points = as_points(vertices, "vertices", least=1)
     if max(float(points.max()), -float(points.min())) > MESH_COORDINATE:
         row = int(np.argmax(np.abs(points).max(axis=1)))
         raise InvalidShapeError(f"vertices: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of meshes")
-    return points
+    return read_only(np.array(points))
 
 
 def _check_area(vertices: Floats, faces: npt.NDArray[np.int64]) -> None:
@@ -332,13 +334,10 @@ def _as_faces(faces: npt.ArrayLike, vertices: int) -> npt.NDArray[np.int64]:
         raise InvalidShapeError("faces: expected at least one triangle, got none")
     if len(array) >= 2**30:
         raise InvalidShapeError(f"faces: expected fewer than 2**30 triangles, got {len(array)}")
-    wrong = (array < 0) | (array >= vertices)
-    if wrong.any():
-        row = int(np.argmax(wrong.any(axis=1)))
+    if array.min() < 0 or array.max() >= vertices:
+        row = int(np.argmax(((array < 0) | (array >= vertices)).any(axis=1)))
         raise InvalidShapeError(f"faces: row {row} is {array[row].tolist()}; expected vertex rows from 0 to {vertices - 1}")
-    result = np.array(array, dtype=np.int64, order="C")
-    result.flags.writeable = False
-    return result
+    return read_only(np.array(array, dtype=np.int64, order="C"))
 
 
 def _shell_moments(corners: Floats) -> tuple[float, Floats, Floats]:

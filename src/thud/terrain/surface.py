@@ -80,7 +80,7 @@ class DisplacedSurface(Shape):
     _primitive_quads: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        positions, directions = as_points(self.positions, "positions"), as_directions(self.directions, "directions")
+        positions, directions = as_points(self.positions, "positions", least=1), as_directions(self.directions, "directions")
         coordinates = check.as_whole(self.coordinates, "coordinates", (2,))
         primitives = check.as_whole(self.primitives, "primitives", (3, 4))
         quads = check.as_whole(self.quads, "quads", (3,))

@@ -68,11 +68,20 @@ class ShapeSet:
             return np.full(count, self.add(shapes[0], count))
         # One object is looked up once. All are looked at before the first is put in.
         different = {id(shape): shape for shape in shapes}
-        for shape in different.values():
-            shape_key(shape)
-        users = Counter(map(id, shapes))
-        index = {key: self.add(shape, users[key]) for key, shape in different.items()}
-        return np.fromiter((index[id(shape)] for shape in shapes), np.int64, len(shapes))
+        keys = {number: shape_key(shape) for number, shape in different.items()}
+        users: Counter[Hashable] = Counter(keys[id(shape)] for shape in shapes)
+        fresh = {key: different[number] for number, key in reversed(keys.items()) if key not in self._number}
+        fresh = dict(reversed(fresh.items()))
+        for key, more in users.items():
+            if key in self._number:
+                self.users[self._number[key]] += more
+        reused = [self._free.pop() for _ in range(min(len(self._free), len(fresh)))]
+        first = len(self.shapes)
+        self._extend(first + len(fresh) - len(reused))
+        for index, (key, shape) in zip([*reused, *range(first, len(self.shapes))], fresh.items(), strict=True):
+            self._put(index, shape, key, users[key])
+        number_of = self._number
+        return np.fromiter((number_of[keys[id(shape)]] for shape in shapes), np.int64, len(shapes))
 
     def _extend(self, count: int) -> None:
         """Room for indices below `count`, in no use yet."""
@@ -89,7 +98,8 @@ class ShapeSet:
     def _put(self, index: int, shape: Shape, key: Hashable, users: int) -> None:
         self.shapes[index], self.users[index], self._keys[index] = shape, users, key
         self._number[key] = index
-        self.is_covered[index], self.is_ground[index] = shape.family not in PACKED, shape.is_ground
+        if shape.family not in PACKED:
+            self.is_covered[index], self.is_ground[index] = True, shape.is_ground
         self._pending[index] = None
 
     def restore(self, shapes: Sequence[Shape | None], users: Sequence[int], free: Sequence[int]) -> None:
@@ -160,6 +170,8 @@ class ShapeSet:
 
 def shape_key(shape: Shape) -> Hashable:
     """What makes two shapes the same: the kind and numbers of a simple convex shape, else the object itself."""
+    if type(shape) is Box:
+        return shape.half_extents.tobytes()  # type: ignore[union-attr]
     if type(shape) in _SIMPLE:
         values = (getattr(shape, name) for name in shape.__dataclass_fields__)  # type: ignore[attr-defined]
         return type(shape), *(tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in values)

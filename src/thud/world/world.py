@@ -15,11 +15,12 @@ from thud.broadphase.choose import broad_phase
 from thud.bvh.morton_tree import boxes_in_tree
 from thud.constants import MANIFOLD_POINTS
 from thud.errors import InvalidInputError
-from thud.gates import as_directions, as_points, as_poses, as_positive, as_reach, broadcast_rows, finite_array, unit
+from thud.gates import as_directions, as_points, as_poses, as_positive, as_reach, as_vector, broadcast_rows, finite_array, unit
 from thud.imagespace.options import ImageOptions
 from thud.pairing.families import as_shape
-from thud.pose import PoseLike, quaternion_from_rotation
+from thud.pose import PoseLike
 from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
+from thud.rotations import quaternion_from_rotation
 from thud.shapes.shape import Shape
 from thud.world import narrow
 from thud.world.bodies import Bodies
@@ -167,8 +168,8 @@ class World:
         """
         given = [shapes] if isinstance(shapes, Shape) else list(shapes)
         rows_pose = as_poses(poses, "poses")
-        count = max(len(given), len(rows_pose))
-        if not given or {len(given), len(rows_pose)} - {1, count}:
+        count = len(rows_pose) if len(given) == 1 else len(given)
+        if not given or len(rows_pose) not in (1, count):
             raise InvalidInputError(f"shapes, poses: expected equal numbers or one, got {len(given)} and {len(rows_pose)}")
         if names is not None and len(names) != count:
             raise InvalidInputError(f"names: expected {count} names, got {len(names)}")
@@ -558,7 +559,7 @@ def refuse_moving_surface(static: bool, mass: bool, moves: bool, bullet: bool, w
 
 
 def _as_velocity(value: npt.ArrayLike | None, name: str) -> Floats:
-    return np.zeros(3) if value is None else as_points(value, name)[0]
+    return np.zeros(3) if value is None else as_vector(value, name)
 
 
 def _no_impacts() -> WorldImpacts:

@@ -74,7 +74,7 @@ def longer(x, o, u, across, far):
     return max(across, norm(cross(d, u))), max(far, norm(d))
 
 
-@kernel(inner="i8[:,::1], f8[:,::1], f8[:,::1], i8, " + MOVER)
+@kernel(inner="parts, i8, " + MOVER)
 def core_reach(parts, k, mover):
     """(across, far): how far the core of part k reaches from the axis of the shape's rotation, and from the shape's origin.
 

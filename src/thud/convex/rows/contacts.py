@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import flip, pair_signed
-from thud.convex.epa import epa_ints, epa_reals
 from thud.convex.gjk import center_axis
-from thud.convex.manifold import pair_manifold
+from thud.convex.manifold import new_manifold_space, pair_manifold
+from thud.convex.rows.work_space import epa_faces, new_epa_space
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
@@ -18,7 +22,7 @@ from thud.shapes.packed import BOUND
 
 
 @device
-def _longest_loop(loop_starts):
+def longest_loop(loop_starts):
     """Corners of the largest hull face, at least those of a cap."""
     longest = 8
     for f in range(loop_starts.shape[0] - 1):
@@ -26,19 +30,25 @@ def _longest_loop(loop_starts):
     return longest
 
 
-@kernel("i8, i8, pair_batch, f8, i8, i8[::1], i8, i8[::1], f8[:,::1], i8[:,::1], u1[::1]")
-def contact_rows(start, stop, batch, margin, limit, offset_in, fill, count_out, real_out, int_out, status_out):
-    """Contacts of each row: count_out[i] of them, written from offset_in[i] on if `fill`.
+class ContactFields(NamedTuple):
+    """Where contacts are written to."""
 
-    real_out rows are point, normal, depth (world frame); int_out rows are row, feature, patch.
-    """
+    counts: Ints
+    """(N,) contacts of each row."""
+    reals: Floats
+    """(M, 7) point, normal, depth, world frame."""
+    ints: Ints
+    """(M, 3) row, feature, patch."""
+    status: npt.NDArray[np.uint8]
+    """(N,)"""
+
+
+@kernel(inner="i8, i8, pair_batch, f8, i8, i8[::1], i8, contact_fields, epa_space, manifold_space")
+def row_contacts(start, stop, batch, margin, limit, offset_in, fill, out, space, polygons):
+    """Contacts of each row: out.counts[i] of them, written from offset_in[i] on if `fill`. Returns the row at which the
+    polytope was full, or `stop`: the caller asks that one again with a larger one."""
     packed, parts = batch.packed, batch.packed.parts
-    corners = _longest_loop(packed.loop_starts)
-    face_a, face_b = np.empty((3 * corners, 3)), np.empty((3 * corners, 3))
-    spare, out = np.empty((3 * corners, 3)), np.empty((3 * corners, 5))
-    few, many = np.int64(EPA_FACES_FIRST), np.int64(EPA_FACES)
-    x, scratch = np.empty(epa_reals(few)), np.empty(epa_ints(few), np.int64)
-    large_x, large_scratch = np.empty(0), np.empty(0, np.int64)
+    faces, points = epa_faces(space), polygons.found
     for i in range(start, stop):
         shape_a, shape_b, row_a, (r, t) = placed_shapes(batch, i)
         world_r, world_t = load_rotation(batch.poses_a, row_a), load_translation(batch.poses_a, row_a)
@@ -62,29 +72,40 @@ def contact_rows(start, stop, batch, margin, limit, offset_in, fill, count_out, 
                     break
                 rp, tp = part_pose_in(packed, a, b, r, t)
                 axis = center_axis(parts, a, b, rp, tp)
-                s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, margin, few, x, scratch)
-                if s == UNCONVERGED:
-                    # The small polytope may have been full: once more with the large one.
-                    if large_x.shape[0] == 0:
-                        large_x, large_scratch = np.empty(epa_reals(many)), np.empty(epa_ints(many), np.int64)
-                    s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, margin, many, large_x, large_scratch)
+                s, d, p, n = pair_signed(parts, a, b, rp, tp, axis, margin, faces, space.reals, space.ints)
+                if s == UNCONVERGED and faces < EPA_FACES:
+                    return i
                 status = max(status, s)
                 if s == SEPARATED and d > margin:
                     continue
                 if d == -np.inf:
                     # Two half-spaces: an infinite contact has no points.
                     continue
-                found = pair_manifold(packed, a, b, rp, tp, d, p, n, margin, limit, face_a, face_b, spare, out)
+                found = pair_manifold(packed, a, b, rp, tp, d, p, n, margin, limit, polygons)
                 if fill:
                     normal = rotate(out_r, n)
                     for k in range(found):
                         row = offset_in[i] + count + k
-                        point = transform(out_r, out_t, (out[k, 0], out[k, 1], out[k, 2]))
-                        real_out[row, 0], real_out[row, 1], real_out[row, 2] = point
-                        real_out[row, 3], real_out[row, 4], real_out[row, 5] = normal
-                        real_out[row, 6] = out[k, 3]
-                        int_out[row, 0], int_out[row, 1], int_out[row, 2] = i, np.int64(out[k, 4]), patch
+                        point = transform(out_r, out_t, (points[k, 0], points[k, 1], points[k, 2]))
+                        out.reals[row, 0], out.reals[row, 1], out.reals[row, 2] = point
+                        out.reals[row, 3], out.reals[row, 4], out.reals[row, 5] = normal
+                        out.reals[row, 6] = points[k, 3]
+                        out.ints[row, 0], out.ints[row, 1], out.ints[row, 2] = i, np.int64(points[k, 4]), patch
                 count += found
                 patch += 1
-        count_out[i] = count
-        status_out[i] = status
+        out.counts[i] = count
+        out.status[i] = status
+    return stop
+
+
+@kernel("i8, i8, pair_batch, f8, i8, i8[::1], i8, contact_fields")
+def contact_rows(start, stop, batch, margin, limit, offset_in, fill, out):
+    """`row_contacts`; what a small polytope does not hold, with a large one."""
+    small, large = new_epa_space(EPA_FACES_FIRST), new_epa_space(0)
+    polygons = new_manifold_space(longest_loop(batch.packed.loop_starts))
+    i = row_contacts(start, stop, batch, margin, limit, offset_in, fill, out, small, polygons)
+    while i < stop:
+        if large.reals.shape[0] == 0:
+            large = new_epa_space(EPA_FACES)
+        row_contacts(i, i + 1, batch, margin, limit, offset_in, fill, out, large, polygons)
+        i = row_contacts(i + 1, stop, batch, margin, limit, offset_in, fill, out, small, polygons)

@@ -30,6 +30,7 @@ from thud.convex.hull_stream import (
     wave_supports,
 )
 from thud.convex.rows.row_groups import COMPOUND, HULLS, PLAIN
+from thud.convex.rows.work_space import epa_faces, new_epa_space, new_hull_slots
 from thud.convex.shape_pair import compound_distance, compound_signed
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform
@@ -59,8 +60,8 @@ def write_distance(i, reach, status, d, p, n, poses_a, row_a, out):
         out.point_b[i, 0], out.point_b[i, 1], out.point_b[i, 2] = p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2]
 
 
-@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
-def distance_rows(start, stop, rows, batch, axes, reach, out):
+@kernel(inner="i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def plain_distances(start, stop, rows, batch, axes, reach, out):
     """Unsigned distances of plain pairs, by closed forms or support mappings."""
     parts = batch.packed.parts
     for j in range(start, stop):
@@ -71,13 +72,14 @@ def distance_rows(start, stop, rows, batch, axes, reach, out):
         write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
 
 
-@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
-def hull_distance_rows(start, stop, rows, batch, axes, reach, out):
+@kernel(inner="i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields, hull_slots")
+def hull_distances(start, stop, rows, batch, axes, reach, out, slots):
     """Unsigned distances of pairs of hulls, through the stream (`hull_stream.py`). A search that makes no progress leaves its
     row STALLED, for `distance_rows`."""
     parts = batch.packed.parts
-    s, k = np.empty(SLOTS * SLOT_REALS), np.empty(SLOTS * SLOT_INTS, np.int64)
-    live = np.arange(SLOTS).astype(np.uint64)
+    s, k, live = slots.reals, slots.ints, slots.live
+    for slot in range(SLOTS):
+        live[slot] = U(slot)
     count, j = 0, start
     while True:
         # Fill the free slots with the next pairs.
@@ -122,30 +124,21 @@ def compound_distance_rows(start, stop, rows, batch, axes, reach, out):
         write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
 
 
-@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
-def signed_rows(start, stop, rows, batch, axes, reach, out):
-    """Signed distances of plain pairs: negative penetration depth in an overlap."""
+@kernel(inner="i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields, epa_space")
+def signed_distances(start, stop, rows, batch, axes, reach, out, space):
+    """Signed distances of plain pairs: negative penetration depth in an overlap. Returns the row at which the polytope was
+    full, or `stop`: the caller asks that one again with a larger one."""
     parts = batch.packed.parts
-    faces = np.int64(EPA_FACES_FIRST)
-    small_x, small_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
-    large_x, large_k = np.empty(0), np.empty(0, np.int64)
-    x, k = small_x, small_k
-    j = start
-    while j < stop:
+    faces = epa_faces(space)
+    for j in range(start, stop):
         i = batch_row(rows, j)
         a, b, row_a, (r, t) = placed_parts(batch, i)
         axis = first_axis(axes, i, batch.poses_a, row_a, center_axis(parts, a, b, r, t))
-        status, d, p, n = pair_signed(parts, a, b, r, t, axis, reach, faces, x, k)
+        status, d, p, n = pair_signed(parts, a, b, r, t, axis, reach, faces, space.reals, space.ints)
         if status == UNCONVERGED and faces < EPA_FACES:
-            # The small polytope may have been full: once more with the large one.
-            faces = np.int64(EPA_FACES)
-            if large_x.shape[0] == 0:
-                large_x, large_k = np.empty(epa_reals(faces)), np.empty(epa_ints(faces), np.int64)
-            x, k = large_x, large_k
-            continue
-        faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
+            return j
         write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
-        j += 1
+    return stop
 
 
 @kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
@@ -170,6 +163,30 @@ def compound_signed_rows(start, stop, rows, batch, axes, reach, out):
         faces, x, k = np.int64(EPA_FACES_FIRST), small_x, small_k
         write_distance(i, reach, status, d, p, n, batch.poses_a, row_a, out)
         j += 1
+
+
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def distance_rows(start, stop, rows, batch, axes, reach, out):
+    """`plain_distances`."""
+    plain_distances(start, stop, rows, batch, axes, reach, out)
+
+
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def hull_distance_rows(start, stop, rows, batch, axes, reach, out):
+    """`hull_distances`."""
+    hull_distances(start, stop, rows, batch, axes, reach, out, new_hull_slots())
+
+
+@kernel("i8, i8, i8[::1], pair_batch, f8[:,::1], f8, distance_fields")
+def signed_rows(start, stop, rows, batch, axes, reach, out):
+    """`signed_distances`; what a small polytope does not hold, with a large one."""
+    small, large = new_epa_space(EPA_FACES_FIRST), new_epa_space(0)
+    j = signed_distances(start, stop, rows, batch, axes, reach, out, small)
+    while j < stop:
+        if large.reals.shape[0] == 0:
+            large = new_epa_space(EPA_FACES)
+        signed_distances(j, j + 1, rows, batch, axes, reach, out, large)
+        j = signed_distances(j + 1, stop, rows, batch, axes, reach, out, small)
 
 
 UNSIGNED_BY_WAY = {PLAIN: distance_rows, HULLS: hull_distance_rows, COMPOUND: compound_distance_rows}

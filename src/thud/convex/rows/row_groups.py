@@ -48,8 +48,9 @@ def stalled_rows(status: Table) -> Ints:
     return np.flatnonzero(status == STALLED) if STALLED in status.tobytes() else ALL_ROWS
 
 
-def row_groups(packed: Packed, pairs: Ints, ways: Table) -> list[tuple[int, Ints]]:
-    """(way, rows) of a batch, `ALL_ROWS` where all of them go the same way."""
+def row_groups(packed: Packed, pairs: Ints, ways: Table, count: int) -> list[tuple[int, Ints]]:
+    """(way, rows) of a batch of `count` rows, `ALL_ROWS` where all of them go the same way. More rows than pairs are further
+    configurations of these."""
     if len(pairs) == 1:
         # A call for one pose waits for this: `item` is the fastest way to a number.
         shape, part = packed.shape_ints.item, packed.parts.ints.item
@@ -64,4 +65,5 @@ def row_groups(packed: Packed, pairs: Ints, ways: Table) -> list[tuple[int, Ints
     present = np.flatnonzero(np.bincount(way, minlength=5)).tolist()
     if len(present) == 1:
         return [(present[0], ALL_ROWS)]
-    return [(k, np.flatnonzero(way == k)) for k in present]
+    shifts = np.arange(0, count, len(pairs))[:, None]
+    return [(k, (shifts + np.flatnonzero(way == k)).ravel()) for k in present]

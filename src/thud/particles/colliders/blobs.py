@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, finite_array
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import widened
-from thud.pose import finite_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class Blobs(Collider):
     _values: tuple[Floats, Floats, Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        centers = as_points(self.centers, "centers").copy()
+        centers = as_points(self.centers, "centers", least=1).copy()
         if np.abs(centers).max() > MESH_COORDINATE:
             row = int(np.argmax(np.abs(centers).max(axis=1)))
             raise InvalidInputError(f"centers: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of colliders")
@@ -64,7 +63,7 @@ class Blobs(Collider):
         self.check_response()
 
     def value(self, points: npt.ArrayLike) -> Floats:
-        """(N,) f - threshold at points, metres; positive inside where strengths are."""
+        """(N,) f - threshold, dimensionless, at (N, 3) points in metres; positive inside where strengths are."""
         centers, radii, strengths = self._values
         p = as_points(points, "points")
         total = np.full(len(p), -self.threshold)

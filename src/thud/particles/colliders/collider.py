@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
-from thud.pose import finite_array
 
 if TYPE_CHECKING:
     from thud.particles.sound.materials import Material
@@ -19,7 +19,8 @@ class Collider:
     Parameters
     ----------
     restitution : from 0 to 1; speed along the normal after an impact over that before
-    friction : at least 0; Coulomb's: the impact takes up to friction times what it turns along the normal off the rest
+    friction : at least 0; Coulomb's: an impact reduces the tangential speed by up to friction (1 + restitution) times the speed
+        of approach
     material : what is heard when a particle hits; None is silent
     """
 

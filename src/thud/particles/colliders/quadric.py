@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, finite_array
 from thud.errors import InvalidInputError
 from thud.gates import as_points, as_positive, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import EVERYWHERE, Element, quadric
 from thud.particles.colliders.tolerances import QUADRIC_ROTATION, QUADRIC_SYMMETRY, QUADRIC_ZERO
-from thud.pose import finite_array, rotation_from_quaternion
+from thud.rotations import rotation_from_quaternion
 
 
 def _rotation(value: npt.ArrayLike | None) -> Floats:
@@ -44,9 +44,9 @@ class Quadric(Collider):
     Parameters
     ----------
     matrix : (4, 4) symmetric Q of Eq. (3.8); f is negative on one side and positive on the other
-    origin : (3,) metres; Q speaks of p - origin. Far from the world's origin this keeps the digits of Q
-    clip : (C, 4) half-spaces [n, offset]; what has n . p <= offset (world frame) is kept
-    box : (6,) lower and upper corner of a box that holds all that is left, where it is known: it only saves time
+    origin : (3,) metres, world frame; Q multiplies p - origin. Far from the world's origin this keeps the digits of Q
+    clip : (C, 4) half-spaces [n, offset]; what has n . p <= offset (world frame, metres) is kept
+    box : (6,) lower and upper corner, metres, world frame, of a box that holds all that is kept; it only saves time
     """
 
     matrix: npt.ArrayLike

@@ -10,7 +10,7 @@ from thud.constants import UNIT_ROUNDOFF
 ROOT_TOUCH = 1e-29
 
 #: The sign of a polynomial in floats is believed above this part of its terms' magnitudes: eight operations and roundings of
-#: five coefficients lose no more. A search for a root goes on with double-doubles from ROOT_PRECISE on: it needs digits, not
+#: five coefficients lose no more. A search for a root continues with double-doubles from ROOT_PRECISE on: it needs digits, not
 #: only a sign.
 ROOT_SIGN = 16.0 * UNIT_ROUNDOFF
 ROOT_PRECISE = 64.0 * UNIT_ROUNDOFF

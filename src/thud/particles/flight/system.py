@@ -7,11 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, finite_array
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider_set import ColliderSet, as_set
-from thud.pose import finite_array
 from thud.results import ParticleImpacts, ParticleStates
 
 #: Most particles: the hash counts them with 32 bits.
@@ -53,7 +52,7 @@ class ParticleSystem:
         *,
         generations: int | None = None,
     ) -> None:
-        self._position, self._velocity = as_points(position, "position"), as_points(velocity, "velocity")
+        self._position, self._velocity = as_points(position, "position", least=1), as_points(velocity, "velocity")
         self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration")
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
         counts = {len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)} - {1}

@@ -10,10 +10,10 @@ from thud.particles.colliders.collider_set import ColliderSet, HasElements
 
 Bytes = npt.NDArray[np.uint8]
 
-#: Colliders that 8 bits tell apart; 0 means no impact.
+#: Colliders that 8 bits distinguish; 0 means no impact.
 MOST_IDS = 255
 
-#: Parts of a side of the box that three channels of 8 bits tell apart.
+#: Parts of a side of the box that three channels of 8 bits distinguish.
 PLACES = 2**24
 
 

@@ -37,7 +37,7 @@ def _strike(decay, angle, gain, delay, strength, state_re, state_im):
 
 @exact_device
 def _ring(step_re, step_im, start, stop, state_re, state_im, out):
-    """Add the modes of a bank to the samples [start, stop); the state goes on to `stop`."""
+    """Add the modes of a bank to the samples [start, stop); the state advances to `stop`."""
     for n in range(start, stop):
         total = 0.0
         for k in range(len(state_re)):
@@ -70,7 +70,7 @@ def ring_block(
     strike_first, strike_sample, strike_delay, strike_strength,
     state_re, state_im, out,
 ):  # fmt: skip
-    """Samples first, first + 1, ... of all banks, added to `out`; the state goes on to the sample after the last.
+    """Samples first, first + 1, ... of all banks, added to `out`; the state advances to the sample after the last.
 
     Bank b has the modes [bank_first[b], bank_first[b + 1]) and the strikes [strike_first[b], strike_first[b + 1]), in the order
     of their samples; those at or before `first` are heard from `first` on.

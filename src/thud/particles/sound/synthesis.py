@@ -55,7 +55,7 @@ class SoundingSystem(Protocol):
 
 Strength = Callable[[Any], npt.ArrayLike]
 
-#: Seconds; about where float64 no longer tells samples apart.
+#: Seconds; about where float64 no longer distinguishes samples.
 _LATEST = 1e10
 
 

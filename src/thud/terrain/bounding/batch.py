@@ -1,6 +1,6 @@
 """Bounding lengths of many quads at once: successive linearisation with Hildreth's dual coordinate ascent.
 
-Each round linearises the constraints of `bounding_problem` at the current lengths, a x <= c with three non-zeros a row, and
+Each round linearises the constraints of `problem.py` at the current lengths, a x <= c with three non-zeros a row, and
 finds the lengths nearest to the exact ones under them. Its dual has one multiplier a row, at least 0, with x = l - a^T
 multipliers; Hildreth's method maximises over one of them at a time (C. Hildreth, A quadratic programming procedure, 1957).
 Then lengths are moved outward until every constraint holds with the float32 that is stored (3.5.6).

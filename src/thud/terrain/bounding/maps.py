@@ -2,7 +2,7 @@
 
 Stored as in 3.5.5: per quad its coarsest size and an offset, then all lengths in one float32 array, per quad from the coarsest
 size to the finest, upper lengths then lower. Beside them one byte a cell: the growth that makes its volume hold every sample
-(`bounding_volume`), and one that says how many finer levels to skip because they would exclude nothing (5.2).
+(`volume.py`), and one that says how many finer levels to skip because they would exclude nothing (5.2).
 """
 
 from __future__ import annotations

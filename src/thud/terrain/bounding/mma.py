@@ -1,4 +1,4 @@
-"""Bounding lengths by the method of moving asymptotes ([Yang] 3.5.3, 3.5.4): the reference for `bounding_batch`.
+"""Bounding lengths by the method of moving asymptotes ([Yang] 3.5.3, 3.5.4): the reference for `batch.py`.
 
 NLopt's LD_MMA on the problem of one quad, from the lengths l + 5 (upper) or l - 5 (lower), in no range (3.5.7).
 """

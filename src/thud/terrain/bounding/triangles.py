@@ -85,7 +85,7 @@ def patch_triangles(
 
     Parameters
     ----------
-    p00, p10, p01, p11 : (N, 3) or (3,) corners at (u, v) = (0, 0), (1, 0), (0, 1), (1, 1)
+    p00, p10, p01, p11 : (N, 3) or (3,) corners at (u, v) = (0, 0), (1, 0), (0, 1), (1, 1), metres
     up : (N, 3) or (3,) a direction on the side that counts as above: the patch's projection direction, say
     threads : most threads, None for all cores
 

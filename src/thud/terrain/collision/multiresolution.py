@@ -362,10 +362,10 @@ def surface_collision(
     ----------
     surface : the surface
     shape : convex, or a compound of convex shapes
-    pose, surface_pose : where they are
-    motion : (3,) what the shape has moved by since the last frame, metres, world frame: the box it sweeps selects the
-    primitives method : "plain": every vertex against every primitive; "multiresolution": Algorithms 10 to 13; "auto": plain
-        for shapes of few vertices (5.1.1), by measurement
+    pose, surface_pose : one pose each, world frame
+    motion : (3,) what the shape has moved by since the last frame, metres, world frame: the box swept selects the primitives
+    method : "plain": every vertex against every primitive; "multiresolution": Algorithms 10 to 13; "auto": plain for shapes of
+        few vertices (5.1.1), by measurement
     projection : "cubic", "alpha_plane" or "aligned_plane" (which may be wrong)
     peaks : beyond the paper: find peaks that pierce a part with no vertex below the surface, and parts wholly in the ground
     """

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats
 from thud._core.threads import run_rows
+from thud.constants import LEAST_SIZE
 from thud.convex.dispatch import empty_distances
 from thud.gates import unit
 from thud.pairing.ask import check_reach
@@ -286,4 +287,4 @@ def closest_point(
 
 
 #: A point, as far as GJK is concerned.
-_POINT = Sphere(1e-300)
+_POINT = Sphere(LEAST_SIZE)

@@ -143,7 +143,7 @@ def load_ray(surface, origins, directions, row):
 
 @exact_device
 def next_primitive(surface, o, d, farthest, k):
-    """(primitive, node to go on from): from node k on, the next primitive whose box a ray enters before `farthest`; -1 where
+    """(primitive, node to continue from): from node k on, the next primitive whose box a ray enters before `farthest`; -1 where
     there is none."""
     b6 = surface.node_boxes
     item = _I(-1)

@@ -25,8 +25,8 @@ PATCH_RAY_EDGE = 1e-9
 #: would take up to 1.7 times.
 PLAIN_VERTICES = 32
 
-#: A shape that turns has touched a displaced surface when they are nearer than this part of their sizes; conservative
-#: advancement gives up after so many steps (a count): along a surface it gains little a step.
+#: A shape that turns has touched a displaced surface when they are nearer than this part of the smaller one's size;
+#: conservative advancement gives up after so many steps (a count): along a surface it gains little a step.
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
 

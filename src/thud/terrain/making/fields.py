@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats
+from thud._core.arrays import Bools, Floats, finite_array
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_vector
-from thud.pose import finite_array
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.tolerances import EDGE_WEIGHT, FIELD_BLOCK
 

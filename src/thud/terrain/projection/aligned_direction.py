@@ -5,7 +5,7 @@ unbounded, by Algorithm 5: BFGS that keeps the inverse S of the Hessian by (3.2)
 depends on the start: the second solution of Table 4.3, outside the triangle, is found from (0.1, 0.25), not from the centroid.
 
 The paper does not say how its steps shrink nor when it stops, and prints iterates with f of 1e-4 to 1e-6; here a step is halved
-until it brings BFGS_DECREASE of the decrease that the gradient promises, and the iteration goes on to roundoff.
+until it brings BFGS_DECREASE of the decrease that the gradient promises, and the iteration continues to roundoff.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import finite_array
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.gates import broadcast_rows
 from thud.geometry._gates import Array, as_points
-from thud.pose import finite_array
 from thud.results import Projections
 from thud.terrain.projection.primitives import as_primitives
 

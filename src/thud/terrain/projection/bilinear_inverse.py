@@ -160,7 +160,7 @@ def look(cu, cv, cz, hu, hv, hz, a, a_u, a_v, a_uv, b, b_u, b_v, b_uv):
 def search_cells(
     a00, a10, a11, a01, b00, b10, b11, b01, z0, z1, reverse, low, high, noise, status, best_u, best_v, best_length
 ):
-    """(status, u, v, length, cells, finished): goes on from what was found before."""
+    """(status, u, v, length, cells, finished): continues from what was found before."""
     a, a_u, a_v, a_uv = bilinear_terms(a00, a10, a11, a01)
     b, b_u, b_v, b_uv = bilinear_terms(b00, b10, b11, b01)
     # A cell is a path of halvings, lower halves first: bit k of `path` says which half at depth k, two bits of `axes` of what.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
 from thud.gates import broadcast_rows
 from thud.geometry._gates import Array
-from thud.pose import finite_array
 from thud.terrain.projection.primitives import as_primitives
 
 __all__ = ["forward_project"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
 from thud.geometry._gates import Array, in_range
-from thud.pose import finite_array
 
 
 def as_primitives(positions: npt.ArrayLike, directions: npt.ArrayLike) -> tuple[Array, Array]:

@@ -11,12 +11,12 @@ PROJECTION_EDGE = 1e-12
 PROJECTION_EDGE_MOST = 1e-6
 
 #: Lengths up to this many sizes are searched as they are, longer ones by their reciprocal; those beyond 1 / PROJECTION_FAR
-#: are not told from infinity.
+#: count as infinite.
 PROJECTION_NEAR = 4.0
 PROJECTION_FAR = 1e-13
 
 #: A root is bracketed until a step is below this fraction of its interval, a root that is alone in it until below the second;
-#: Newton's method on (u, v, length) goes on from there. Within at most this many steps (a count; halving alone takes 50).
+#: Newton's method on (u, v, length) continues from there. Within at most this many steps (a count; halving alone takes 50).
 PROJECTION_BRACKET = 1e-9
 PROJECTION_ALONE = 1e-5
 PROJECTION_STEPS = 100
