@@ -80,7 +80,7 @@ BODY_BOX = 4.0 * TOUCH
 #: before it enters. Dimensionless.
 RAY_BOX_SLACK = 1.0 + 8.0 * 2.0**-52
 
-#: In place of a length or square of 0 that something is divided by: below all that can be told from 0.
+#: In place of a length or square of 0 that something is divided by: below all that counts as a length.
 TINY = 1e-300
 
 #: A reach or bound that excludes nothing, in kernels that compute with it.

@@ -228,8 +228,8 @@ def cast(
     """When two shapes in motion first touch.
 
     The time is never later than that of the true first contact, and before it by at most what it takes to close a gap of 1e-9
-    of the shapes' size (4e-8 with a cylinder, cone or ellipsoid). UNCONVERGED: an iteration limit was reached; there is no
-    contact before the time given.
+    of the shapes' size (4e-8 with a cylinder, cone or ellipsoid; 1e-7 of the smaller one for a displaced surface and rotation).
+    UNCONVERGED: an iteration limit was reached; there is no contact before the time given.
 
     A motion has constant rates over the step. With displacement v and rotation vector w (an angle in radians times a unit
     axis; full turns count), both in the world frame, a shape at (R, t) is at (exp(s w) R, t + s v) at time s: it turns about
@@ -351,7 +351,8 @@ def raycast(
     any_hit: bool = False,
     threads: int | None = None,
 ) -> RayHits:
-    """First hit of rays on a shape. A ray that starts inside hits at distance 0, with normal 0.
+    """First hit of rays on a shape. A ray that starts inside a convex shape hits at distance 0, with normal 0; meshes and
+    displaced surfaces are hit where the ray next crosses them.
 
     A mesh is hit on its surface, from either side: a ray that starts inside a closed one hits where it leaves. The
     normal is that of the triangle by its winding; of equal distances the smallest row of the mesh's faces counts. No ray slips

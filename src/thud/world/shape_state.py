@@ -99,7 +99,7 @@ class PartLimits:
 
 
 class _Nodes:
-    """Nodes as they are put down."""
+    """Nodes as they are written."""
 
     def __init__(self) -> None:
         self.kinds: list[int] = []
@@ -159,7 +159,7 @@ def _numbers(nodes: _Nodes, shape: Shape, _depth: int) -> tuple[Floats, Ints]:
     return reals, np.empty(0, np.int64)
 
 
-#: How each kind is put down; a few numbers for all others.
+#: How each kind is written; a few numbers for all others.
 _WRITERS: dict[type[Shape], Callable[[_Nodes, Any, int], tuple[Floats, Ints]]] = {
     Compound: _compound_numbers,
     TriangleMesh: _mesh_numbers,

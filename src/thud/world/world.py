@@ -53,7 +53,7 @@ class World:
         about as fast, and miss nothing.
     image : for "image": resolution, views, layers, precision, backend
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
-    caches : keep axes and candidates from frame to frame; the answers are the same without
+    caches : keep axes and fronts from frame to frame; the answers are the same without
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
