@@ -128,8 +128,9 @@ def test_the_same_tree_for_any_number_of_threads() -> None:
     from thud.bvh.build_sah import build_sah
 
     rng = np.random.default_rng(5)
-    corners = np.repeat(rng.uniform(size=(30_000, 3)), 3, axis=0).reshape(-1, 9) + 0.01 * rng.uniform(size=(30_000, 9))
-    one, two = build_sah(corners, 1), build_sah(corners, 2)
+    vertices = np.repeat(rng.uniform(size=(30_000, 3)), 3, axis=0) + 0.01 * rng.uniform(size=(90_000, 3))
+    faces, middle = np.arange(90_000).reshape(-1, 3), np.full(3, 0.5)
+    one, two = build_sah(vertices, faces, middle, 1), build_sah(vertices, faces, middle, 2)
     validate_tree(one)
     for name in ("skip", "first", "order"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()

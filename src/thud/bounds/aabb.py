@@ -10,7 +10,11 @@ import numpy.typing as npt
 
 from thud._core.arrays import Ints, writable
 from thud._core.decorators import exact_kernel
+from thud._core.threads import run_rows
 from thud.gates import Array
+
+#: Triangles whose corners are gathered at a time.
+_ROWS = 65536
 
 _TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
 
@@ -32,7 +36,7 @@ def outward_boxes(boxes: Array) -> npt.NDArray[np.float32]:
 def ordered_corners(vertices: Array, faces: Ints, order: Ints, origin: Array) -> Array:
     """(T, 9) the corners of triangles in the given order, relative to `origin`."""
     out = np.empty((len(order), 9))
-    corner_rows(writable(vertices), writable(faces), order, origin, out)
+    run_rows(corner_rows, len(order), None, writable(vertices), writable(faces), order, origin, out, rows_per_chunk=_ROWS)
     return out
 
 
@@ -50,10 +54,10 @@ def outward_corners(skip: Ints, first: Ints, corners: Array) -> npt.NDArray[np.f
     return out
 
 
-@exact_kernel("f8[:,::1], i8[:,::1], i8[::1], f8[::1], f8[:,::1]")
-def corner_rows(vertices, faces, order, origin, corners_out):
+@exact_kernel("i8, i8, f8[:,::1], i8[:,::1], i8[::1], f8[::1], f8[:,::1]")
+def corner_rows(start, stop, vertices, faces, order, origin, corners_out):
     """Corners in tree order."""
-    for k in range(order.shape[0]):
+    for k in range(start, stop):
         for corner in range(3):
             v = faces[order[k], corner]
             for axis in range(3):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from thud._core.arrays import Ints
 from thud._core.decorators import device, kernel
 from thud._core.simd import lower8
 from thud._core.threads import run_rows
@@ -21,22 +22,22 @@ from thud.gates import Array
 
 F = np.float32
 
-#: Triangles below which a subtree is built by one thread.
-_TASK = 4096
+#: Triangles below which a subtree is built by one thread, and of which boxes are made at a time.
+_TASK, _ROWS = 4096, 65536
 
 #: Columns of a range of triangles to be built: node, first position, end, level.
 NODE, START, STOP, LEVEL = range(4)
 
 
-def build_sah(corners: Array, threads: int | None = None) -> MeshTree:
-    """Tree over (T, 9) triangles. The same tree for any number of threads.
+def build_sah(vertices: Array, faces: Ints, origin: Array, threads: int | None = None) -> MeshTree:
+    """Tree over (T, 3) triangles of (V, 3) vertices, taken relative to `origin`. The same tree for any number of threads.
 
     O(T log T): each level of the tree reads each box three times.
     """
-    count = len(corners)
+    count = len(faces)
     skip, first = np.empty(2 * count - 1, dtype=np.int64), np.empty(2 * count - 1, dtype=np.int64)
     boxes, order = np.empty(8 * count, dtype=np.float32), np.arange(count, dtype=np.int64)
-    run_rows(box_rows, count, threads, corners, boxes, rows_per_chunk=65536)
+    run_rows(box_rows, count, threads, vertices, faces, origin, boxes, rows_per_chunk=_ROWS)
     # Level by level while there are few large ranges, each split by one thread; then subtrees, each built by one thread.
     ranges, tasks = np.array([[0, 0, count, 0]]), [np.empty((0, 4), dtype=np.int64)]
     while len(ranges):
@@ -50,14 +51,15 @@ def build_sah(corners: Array, threads: int | None = None) -> MeshTree:
     return MeshTree(skip, first, order)
 
 
-@kernel("i8, i8, f8[:,::1], f4[::1]")
-def box_rows(start, stop, corners, boxes_out):
+@kernel("i8, i8, f8[:,::1], i8[:,::1], f8[::1], f4[::1]")
+def box_rows(start, stop, vertices, faces, origin, boxes_out):
     """Boxes of triangles."""
     for t in range(start, stop):
+        i, j, k = faces[t, 0], faces[t, 1], faces[t, 2]
         for axis in range(3):
-            a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
-            boxes_out[8 * t + axis] = F(min(a, min(b, c)))
-            boxes_out[8 * t + 4 + axis] = F(-max(a, max(b, c)))
+            a, b, c = vertices[i, axis], vertices[j, axis], vertices[k, axis]
+            boxes_out[8 * t + axis] = F(min(a, min(b, c)) - origin[axis])
+            boxes_out[8 * t + 4 + axis] = F(origin[axis] - max(a, max(b, c)))
         boxes_out[8 * t + 3], boxes_out[8 * t + 7] = F(0.0), F(0.0)
 
 

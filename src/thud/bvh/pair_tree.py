@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Ints
 from thud._core.decorators import exact_kernel, kernel
+from thud._core.threads import run_rows
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import TREE_LEVELS
 
@@ -45,7 +46,7 @@ def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
     count = collapse(tree.skip, tree.first, boxes, child, node)
     child, node = child[: LANES * count], node[: LANES * count]
     lanes = np.empty(6 * len(node), dtype=np.float32)
-    fill_boxes(node, boxes, lanes)
+    run_rows(fill_boxes, len(node), None, node, boxes, lanes, rows_per_chunk=65536)
     return PairTree(lanes, child, node)
 
 
@@ -72,10 +73,10 @@ def fill_lanes(node, payload, empty, out):
             out[base + p * LANES] = payload[k, p] if k >= 0 else empty[p]
 
 
-@exact_kernel("i8[::1], f4[:,::1], f4[::1]")
-def fill_boxes(node, boxes, out):
+@exact_kernel("i8, i8, i8[::1], f4[:,::1], f4[::1]")
+def fill_boxes(start, stop, node, boxes, out):
     """Centre and half extents in float32 that hold each slot's box, 6 rows of 8 lanes a wide node."""
-    for slot in range(node.shape[0]):
+    for slot in range(start, stop):
         k, base = node[slot], slot // LANES * LANES * 6 + slot % LANES
         for axis in range(3):
             if k < 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, read_only
+from thud._core.arrays import Floats, read_only, writable
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
@@ -136,16 +136,14 @@ class TriangleMesh(Shape):
     @cached_property
     def tree(self) -> MeshTree:
         """The hierarchy over the triangles."""
-        from thud.bounds.aabb import ordered_corners
-
-        corners = ordered_corners(self._vertices, self._faces, np.arange(len(self._faces)), self.origin)
         if self.build == "slides":
+            from thud.bounds.aabb import ordered_corners
             from thud.bvh.build_slides import build_slides
 
-            return build_slides(corners)
+            return build_slides(ordered_corners(self._vertices, self._faces, np.arange(len(self._faces)), self.origin))
         from thud.bvh.build_sah import build_sah
 
-        return build_sah(corners)
+        return build_sah(writable(self._vertices), writable(self._faces), self.origin)
 
     @cached_property
     def corners(self) -> Floats:
