@@ -17,14 +17,11 @@ import numpy.typing as npt
 
 from thud import geometry
 from thud._core.decorators import exact_device, exact_kernel
-from thud.bvh.tolerances import GRID_CELLS, GRID_FLAT, GRID_LEAST
+from thud.bvh.tolerances import GRID_CELLS, GRID_FLAT, GRID_LEAST, GRID_SLACK
 from thud.gates import Array
 from thud.geometry.mesh import parity_along_x
 
 OUT, IN, UNKNOWN = 0, 1, 2
-
-#: Cells are listed with this slack, in units of a cell: more than the roundoff of a cell number, below GRID_CELLS.
-_SLACK = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,13 +97,13 @@ def list_triangles(shape, frame, triangles, fill, place_inout, listed_out):
         vx, vy, vz = c[6] - c[0], c[7] - c[1], c[8] - c[2]
         nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
         # Half the width of a cell along the normal, with slack.
-        half = (0.5 + _SLACK) * size * (abs(nx) + abs(ny) + abs(nz))
-        i0 = cell_of(min(c[0], min(c[3], c[6])), frame[0], size, -_SLACK)
-        i1 = cell_of(max(c[0], max(c[3], c[6])), frame[0], size, _SLACK)
-        j0 = cell_of(min(c[1], min(c[4], c[7])), frame[1], size, -_SLACK)
-        j1 = cell_of(max(c[1], max(c[4], c[7])), frame[1], size, _SLACK)
-        k0 = cell_of(min(c[2], min(c[5], c[8])), frame[2], size, -_SLACK)
-        k1 = cell_of(max(c[2], max(c[5], c[8])), frame[2], size, _SLACK)
+        half = (0.5 + GRID_SLACK) * size * (abs(nx) + abs(ny) + abs(nz))
+        i0 = cell_of(min(c[0], min(c[3], c[6])), frame[0], size, -GRID_SLACK)
+        i1 = cell_of(max(c[0], max(c[3], c[6])), frame[0], size, GRID_SLACK)
+        j0 = cell_of(min(c[1], min(c[4], c[7])), frame[1], size, -GRID_SLACK)
+        j1 = cell_of(max(c[1], max(c[4], c[7])), frame[1], size, GRID_SLACK)
+        k0 = cell_of(min(c[2], min(c[5], c[8])), frame[2], size, -GRID_SLACK)
+        k1 = cell_of(max(c[2], max(c[5], c[8])), frame[2], size, GRID_SLACK)
         for k in range(max(k0, 0), min(k1, shape[2] - 1) + 1):
             for j in range(max(j0, 0), min(j1, shape[1] - 1) + 1):
                 for i in range(max(i0, 0), min(i1, shape[0] - 1) + 1):

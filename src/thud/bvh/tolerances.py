@@ -43,3 +43,6 @@ BSP_TRIANGLES = 5000
 #: Radii of nodes for winding numbers are taken times this: the roundoff of a square root and of nine operations, many times
 #: over.
 WINDING_RADIUS = 1.0 + 1e-12
+
+#: Cells are listed with this slack, in units of a cell: more than the roundoff of a cell number, below GRID_CELLS.
+GRID_SLACK = 1e-7

@@ -27,7 +27,6 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import UNIT_ROUNDOFF
 from thud.continuous.tolerances import (
     INCLUSION_CELLS,
     INCLUSION_EASY,
@@ -37,6 +36,8 @@ from thud.continuous.tolerances import (
     INCLUSION_ROUNDOFF,
     INCLUSION_UNDERFLOW,
     INCLUSION_WIDTH,
+    OUTWARD,
+    SUM_OUTWARD,
 )
 from thud.geometry.exact_vec3 import add_scaled, cross, dot, norm2
 from thud.results import CastStatus
@@ -47,10 +48,6 @@ _MISS, _HIT, _AT_START, _UNCONVERGED = (
     int(CastStatus.OVERLAPPING_AT_START),
     int(CastStatus.UNCONVERGED),
 )
-
-#: Quotients of two rounded numbers, and sums in [0, 1], are moved outward by these: several times their error.
-_OUTWARD = 8.0 * UNIT_ROUNDOFF
-_SUM_OUTWARD = 4.0 * UNIT_ROUNDOFF
 
 #: sqrt(3), rounded up.
 _SQRT3 = 1.7320508075688774
@@ -66,13 +63,13 @@ def _band(low0, high0, low1, high1, least, most):
     Empty bands (both ends on one side of 0) are culled beforehand.
     """
     if low0 > 0.0:
-        least = max(least, low0 / (low0 - low1) * (1.0 - _OUTWARD))
+        least = max(least, low0 / (low0 - low1) * (1.0 - OUTWARD))
     elif low1 > 0.0:
-        most = min(most, low0 / (low0 - low1) * (1.0 + _OUTWARD))
+        most = min(most, low0 / (low0 - low1) * (1.0 + OUTWARD))
     if high0 < 0.0:
-        least = max(least, high0 / (high0 - high1) * (1.0 - _OUTWARD))
+        least = max(least, high0 / (high0 - high1) * (1.0 - OUTWARD))
     elif high1 < 0.0:
-        most = min(most, high0 / (high0 - high1) * (1.0 + _OUTWARD))
+        most = min(most, high0 / (high0 - high1) * (1.0 + OUTWARD))
     return least, most
 
 
@@ -80,10 +77,10 @@ def _band(low0, high0, low1, high1, least, most):
 def _part(low, high, least, most):
     """The part [least, most] of the interval [low, high] within [0, 1], rounded outward."""
     width = high - low
-    below = (low + least * (1.0 - _OUTWARD) * width) * (1.0 - _SUM_OUTWARD)
+    below = (low + least * (1.0 - OUTWARD) * width) * (1.0 - SUM_OUTWARD)
     if below < INCLUSION_UNDERFLOW:
         below = low
-    above = (low + most * (1.0 + _OUTWARD) * width) * (1.0 + _SUM_OUTWARD) + INCLUSION_UNDERFLOW
+    above = (low + most * (1.0 + OUTWARD) * width) * (1.0 + SUM_OUTWARD) + INCLUSION_UNDERFLOW
     return max(low, below), min(high, above)
 
 
@@ -100,7 +97,7 @@ def _project(rows, k, y, separation):
         rows[k, j] = y[0] * rows[0, j] + y[1] * rows[1, j] + y[2] * rows[2, j]
     slack = abs(y[0]) * rows[7, 0] + abs(y[1]) * rows[7, 1] + abs(y[2]) * rows[7, 2] + INCLUSION_UNDERFLOW
     if separation > 0.0:
-        slack += separation * np.sqrt(norm2(y)) * (1.0 + _OUTWARD)
+        slack += separation * np.sqrt(norm2(y)) * (1.0 + OUTWARD)
     rows[k, 6] = slack
 
 
@@ -321,7 +318,7 @@ def first_root(triangle, motion, width, step, separation, max_iterations, heap, 
         if separation > 0.0 and small:
             # F differs from its value amid the cell by at most the box's diagonal.
             reach = _SQRT3 * (max(width[0], width[1], width[2]) + max(rows[7, 0], rows[7, 1], rows[7, 2]))
-            if far > (separation + reach) * (1.0 + _OUTWARD):
+            if far > (separation + reach) * (1.0 + OUTWARD):
                 continue
 
         # Shrink.
@@ -329,8 +326,8 @@ def first_root(triangle, motion, width, step, separation, max_iterations, heap, 
         p0, p1 = _part(u0, u1, u_least, u_most)
         q0, q1 = _part(v0, v1, v_least, v_most)
         if triangle == 1:
-            p1 = min(p1, 1.0 - q0 + _SUM_OUTWARD)
-            q1 = min(q1, 1.0 - p0 + _SUM_OUTWARD)
+            p1 = min(p1, 1.0 - q0 + SUM_OUTWARD)
+            q1 = min(q1, 1.0 - p0 + SUM_OUTWARD)
             if p0 > p1 or q0 > q1:
                 continue
         if not small and cells > INCLUSION_EASY:

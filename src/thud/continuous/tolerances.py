@@ -42,3 +42,7 @@ INCLUSION_CELLS = 16384
 #: cells that are looked at. A generic contact takes about ten; a long grazing one some thousand.
 INCLUSION_TOLERANCE = 1e-6
 INCLUSION_ITERATIONS = 1_000_000
+
+#: Quotients of two rounded numbers, and sums in [0, 1], are moved outward by these: several times their error.
+OUTWARD = 8.0 * UNIT_ROUNDOFF
+SUM_OUTWARD = 4.0 * UNIT_ROUNDOFF

@@ -9,15 +9,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
-from thud.convex.tolerances import BOX_ROUNDOFF
-
-#: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give
-#: the same axes as faces, only worse conditioned.
-_FACE_PREFERENCE = 1e-12
-
-#: Cross products of edges shorter than this (sine of the angle) repeat a face axis: the separations along the two differ by
-#: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
-_PARALLEL = 1e-15
+from thud.convex.tolerances import BOX_FACE_FIRST, BOX_PARALLEL, BOX_ROUNDOFF
 
 
 @kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3, f8")
@@ -51,7 +43,7 @@ def intersects_box_box(ax, ay, az, bx, by, bz, r, t, touch):
             b2 = bz if j == 0 else (bx if j == 1 else by)
             c1, c2 = r[3 * i1 + j], r[3 * i2 + j]
             sine2 = c1 * c1 + c2 * c2
-            if sine2 <= _PARALLEL * _PARALLEL:
+            if sine2 <= BOX_PARALLEL * BOX_PARALLEL:
                 continue
             reach = a1 * abs(c2) + a2 * abs(c1) + b1 * q[3 * i + j2] + b2 * q[3 * i + j1]
             noise = BOX_ROUNDOFF * (a1 + a2 + b1 + b2 + abs(t1) + abs(t2))
@@ -104,11 +96,11 @@ def depth_box_box(ax, ay, az, bx, by, bz, r, t):
             s = math.copysign(1.0, along)
             best, normal = overlap, (s * r[j], s * r[3 + j], s * r[6 + j])
     # Cross products of edges.
-    preference = _FACE_PREFERENCE * (ax + ay + az + bx + by + bz)
+    preference = BOX_FACE_FIRST * (ax + ay + az + bx + by + bz)
     for i in range(3):
         i1, i2 = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
-            if r[3 * i1 + j] * r[3 * i1 + j] + r[3 * i2 + j] * r[3 * i2 + j] <= _PARALLEL * _PARALLEL:
+            if r[3 * i1 + j] * r[3 * i1 + j] + r[3 * i2 + j] * r[3 * i2 + j] <= BOX_PARALLEL * BOX_PARALLEL:
                 continue
             overlap, n = edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j)
             if overlap < best - preference:

@@ -19,19 +19,15 @@ import math
 import numpy as np
 
 from thud._core.decorators import device
-from thud.constants import UNIT_ROUNDOFF
 from thud.convex.gjk import stopping, touch_distance
 from thud.convex.support import hull_support
-from thud.convex.tolerances import GJK_GAP, GJK_ITERATIONS
+from thud.convex.tolerances import GJK_GAP, GJK_ITERATIONS, SIMPLEX_VOLUME2
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.shapes.packed import LINK_START, SCAN_COUNT, VERTEX_COUNT, VERTEX_START
 
 #: Searches in flight. Measured: 8 beats 16 and 32 (the state stays in the nearest cache) and 4 (too few to overlap).
 SLOTS = 8
-
-#: Relative error of a triple product, in units of the product of the three lengths.
-_VOLUME_NOISE2 = (16.0 * UNIT_ROUNDOFF) ** 2
 
 U = np.uint64
 
@@ -227,13 +223,13 @@ def reduce_tetrahedron(a, b, c, d):
     volume = dot(ea, nbc)
     oab, obc, oca = dot(d, nab), dot(d, nbc), dot(d, nca)
     la, lb, lc, ld = norm2(ea), norm2(eb), norm2(ec), norm2(d)
-    flat = volume * volume <= _VOLUME_NOISE2 * la * lb * lc
+    flat = volume * volume <= SIMPLEX_VOLUME2 * la * lb * lc
     facing = 0
-    if flat or oab * volume >= 0.0 or oab * oab <= _VOLUME_NOISE2 * la * lb * ld:
+    if flat or oab * volume >= 0.0 or oab * oab <= SIMPLEX_VOLUME2 * la * lb * ld:
         facing = 1
-    if flat or obc * volume >= 0.0 or obc * obc <= _VOLUME_NOISE2 * lb * lc * ld:
+    if flat or obc * volume >= 0.0 or obc * obc <= SIMPLEX_VOLUME2 * lb * lc * ld:
         facing |= 2
-    if flat or oca * volume >= 0.0 or oca * oca <= _VOLUME_NOISE2 * lc * la * ld:
+    if flat or oca * volume >= 0.0 or oca * oca <= SIMPLEX_VOLUME2 * lc * la * ld:
         facing |= 4
     n, v, s0, s1, s2, x0, x1, x2 = 4, (0.0, 0.0, 0.0), a, b, c, 0.0, 0.0, 0.0
     best2 = 1e308

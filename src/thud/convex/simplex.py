@@ -7,14 +7,8 @@ with weight 0 is not needed to express v and leaves the simplex.
 from __future__ import annotations
 
 from thud._core.decorators import device, kernel
-from thud.constants import UNIT_ROUNDOFF
+from thud.convex.tolerances import SIMPLEX_CLEARLY, SIMPLEX_VOLUME
 from thud.math.vec3 import cross, dot, norm2, sub
-
-#: Relative error of a triple product, in units of the product of the three lengths.
-_VOLUME_NOISE = 16.0 * UNIT_ROUNDOFF
-
-#: A squared length that is smaller than another by less than this factor may be so by roundoff.
-_CLEARLY = 1.0 - 1e-12
 
 
 @device
@@ -79,7 +73,7 @@ def faces_origin(p, q, r, opposite):
     e, f, g = sub(q, p), sub(r, p), sub(opposite, p)
     n = cross(e, f)
     side, origin = dot(n, g), dot(n, p)
-    noise2 = _VOLUME_NOISE * _VOLUME_NOISE * norm2(e) * norm2(f)
+    noise2 = SIMPLEX_VOLUME * SIMPLEX_VOLUME * norm2(e) * norm2(f)
     return origin * side >= 0.0 or side * side <= noise2 * norm2(g) or origin * origin <= noise2 * norm2(p)
 
 
@@ -124,13 +118,13 @@ def triangle_with_care(a, b, c):
     v, xa, xb, xc = closest_on_triangle(a, b, c)
     best2 = norm2(weighted(a, b, c, xa, xb, xc))
     p, t = closest_on_segment(a, b)
-    if norm2(p) < _CLEARLY * best2:
+    if norm2(p) < SIMPLEX_CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, 1.0 - t, t, 0.0
     p, t = closest_on_segment(b, c)
-    if norm2(p) < _CLEARLY * best2:
+    if norm2(p) < SIMPLEX_CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, 0.0, 1.0 - t, t
     p, t = closest_on_segment(c, a)
-    if norm2(p) < _CLEARLY * best2:
+    if norm2(p) < SIMPLEX_CLEARLY * best2:
         best2, v, xa, xb, xc = norm2(p), p, t, 0.0, 1.0 - t
     return best2, v, xa, xb, xc
 
@@ -152,13 +146,13 @@ def advance_with_care(n, a, b, c, d):
     xd = 0.0
     if n == 4:
         length2, p, x, y, z = triangle_with_care(a, b, d)
-        if _CLEARLY * length2 < best2:
+        if SIMPLEX_CLEARLY * length2 < best2:
             best2, v, xa, xb, xc, xd = length2, p, x, y, 0.0, z
         length2, p, x, y, z = triangle_with_care(b, c, d)
-        if length2 < _CLEARLY * best2:
+        if length2 < SIMPLEX_CLEARLY * best2:
             best2, v, xa, xb, xc, xd = length2, p, 0.0, x, y, z
         length2, p, x, y, z = triangle_with_care(a, c, d)
-        if length2 < _CLEARLY * best2:
+        if length2 < SIMPLEX_CLEARLY * best2:
             best2, v, xa, xb, xc, xd = length2, p, x, 0.0, y, z
     return v, xa, xb, xc, xd
 

@@ -137,3 +137,20 @@ MEETING_ROUNDING = 1e-9
 
 #: A ray reaches the box of a compound's node within this part of its distance: the part's own test decides.
 BOX_RAY_SLACK = 1e-12
+
+#: Relative error of a triple product, in units of the product of the three lengths.
+SIMPLEX_VOLUME = 16.0 * UNIT_ROUNDOFF
+
+#: A squared length that is smaller than another by less than this factor may be so by roundoff.
+SIMPLEX_CLEARLY = 1.0 - 1e-12
+
+#: Its square.
+SIMPLEX_VOLUME2 = SIMPLEX_VOLUME**2
+
+#: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give
+#: the same axes as faces, only worse conditioned.
+BOX_FACE_FIRST = 1e-12
+
+#: Cross products of edges shorter than this (sine of the angle) repeat a face axis: the separations along the two differ by
+#: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
+BOX_PARALLEL = 1e-15

@@ -15,14 +15,11 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.geometry._stack import stack_expansion
 from thud.geometry.exact_vec3 import drop_axis, sub
+from thud.geometry.tolerances import PRECISE
 
 #: Largest relative errors of the two determinants (of the sum of their terms' magnitudes), Shewchuk 1997.
 _BOUND_2D = (3.0 + 16.0 * UNIT_ROUNDOFF) * UNIT_ROUNDOFF
 _BOUND_3D = (7.0 + 56.0 * UNIT_ROUNDOFF) * UNIT_ROUNDOFF
-
-#: A determinant above this part of its terms' magnitudes has lost at most four of its sixteen digits. Below it, the
-#: precise variants sum exactly.
-_PRECISE = 1e-4
 
 #: 2^27 + 1: multiplying by it cuts a float64 into two halves of 26 bits (Veltkamp).
 _SPLITTER = 134217729.0
@@ -161,7 +158,7 @@ def orient2d(a, b, c):
 @exact_kernel
 def orient2d_precise(a, b, c):
     """`orient2d` with a value right to 1e-11 of itself."""
-    return _cross2(b, c, a, _PRECISE)
+    return _cross2(b, c, a, PRECISE)
 
 
 @exact_kernel
@@ -177,7 +174,7 @@ def orient3d(a, b, c, d):
 def orient3d_precise(a, b, c, d):
     """`orient3d` with a value right to 1e-11 of itself."""
     value, size = _det3_float(sub(b, a), sub(c, a), sub(d, a))
-    if abs(value) > _PRECISE * size:
+    if abs(value) > PRECISE * size:
         return value
     return _det3_exact(_exact_sub(b, a), _exact_sub(c, a), _exact_sub(d, a))
 
@@ -198,7 +195,7 @@ def line_side(o, d, a, b):
 def line_side_precise(o, d, a, b):
     """`line_side` with a value right to 1e-11 of itself."""
     value, size = _det3_float(d, sub(a, o), sub(b, o))
-    if abs(value) > _PRECISE * size:
+    if abs(value) > PRECISE * size:
         return value
     return _det3_exact(_pairs(d), _exact_sub(a, o), _exact_sub(b, o))
 

@@ -20,15 +20,8 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device
-from thud.constants import UNIT_ROUNDOFF
+from thud.geometry.tolerances import APEX, RAY_PARALLEL
 from thud.math.vec3 import add_scaled, cross, dot, norm, norm2
-
-#: Below the smallest normal number a reciprocal overflows. A component of a unit direction this small is parallel.
-_PARALLEL = 2.2250738585072014e-308
-
-#: A hit this close to a cone's axis, times the coordinates it is computed from, is the apex: the direction from the axis is
-#: roundoff there.
-APEX = 8.0 * UNIT_ROUNDOFF
 
 
 @device
@@ -51,7 +44,7 @@ def quadratic_interval(a, b, c, discriminant):
 @device
 def slab_interval(o, d, lower, upper):
     """Where lower <= o + t d <= upper, one coordinate: (near, far), or (inf, -inf) where it never is."""
-    if abs(d) < _PARALLEL:
+    if abs(d) < RAY_PARALLEL:
         if lower <= o <= upper:
             return -math.inf, math.inf
         return math.inf, -math.inf
@@ -76,7 +69,7 @@ def tube_interval(o, d, radius):
     """Where the ray is inside the infinite cylinder of `radius` around z: (near, far), or (inf, -inf)."""
     a = d[0] * d[0] + d[1] * d[1]
     distance = math.sqrt(o[0] * o[0] + o[1] * o[1])
-    if a < _PARALLEL:
+    if a < RAY_PARALLEL:
         if distance <= radius:
             return -math.inf, math.inf
         return math.inf, -math.inf
@@ -200,12 +193,12 @@ def _nappe_interval(o, d, slope, half_length):
     mx, my, mz = o[1] * dw - w * d[1], w * d[0] - o[0] * dw, o[0] * d[1] - o[1] * d[0]
     tilt = slope * math.sqrt(mx * mx + my * my)
     gap = (tilt - abs(mz)) * (tilt + abs(mz))
-    if a >= _PARALLEL:
+    if a >= RAY_PARALLEL:
         # Flatter than the side: f <= 0 between the roots.
         if not gap >= 0.0:
             return math.inf, -math.inf
         return quadratic_interval(a, b, c, gap)
-    if a <= -_PARALLEL:
+    if a <= -RAY_PARALLEL:
         # Steeper: f <= 0 outside the roots, below the apex on the side towards which w grows.
         near, far = quadratic_interval(-a, -b, -c, max(gap, 0.0))
         return (far, math.inf) if dw > 0.0 else (-math.inf, near)

@@ -7,11 +7,8 @@ no digits.
 from __future__ import annotations
 
 from thud._core.decorators import device, kernel
+from thud.geometry.tolerances import NEARLY_PARALLEL
 from thud.math.vec3 import add_scaled, cross, dot, neg, norm2, sub
-
-#: Segments whose directions have sin^2(angle) below this are solved by the careful route. At 1e-4 the plain formulas
-#: have lost four of sixteen digits of the parameters, and none of the distance, which depends on them in second order.
-_NEARLY_PARALLEL = 1e-4
 
 
 @device
@@ -93,7 +90,7 @@ def closest_segment_parameters(r, d1, d2):
     """(distance2, s, t): the closest points of the segments r + s d1 and t d2, s and t in [0, 1]. Either may be a point."""
     a, e, b = norm2(d1), norm2(d2), dot(d1, d2)
     n2 = norm2(cross(d1, d2))
-    if not n2 > _NEARLY_PARALLEL * a * e:
+    if not n2 > NEARLY_PARALLEL * a * e:
         return _nearly_parallel_parameters(r, d1, d2)
     # Ericson 2005 (5.1.9): the closest points of the two lines, then clamp s, then t for it, then s again if t was clamped.
     c, f = dot(d1, r), dot(d2, r)

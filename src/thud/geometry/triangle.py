@@ -7,14 +7,8 @@ import math
 from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.geometry.segment import closest_point_segment, crossing_points
+from thud.geometry.tolerances import NEEDLE, PIERCING
 from thud.math.vec3 import add, add_scaled, cross, dot, norm2, sub
-
-#: Triangles with |ab x ac|^2 below this times the fourth power of their longest edge also have their edges tried: the
-#: direction of a needle's normal is uncertain, its edges are not.
-NEEDLE = 1e-6
-
-#: Squared gaps above this part of the squared size are no piercing blurred by roundoff: no need to look closer.
-_PIERCING = 1e-8
 
 
 @device
@@ -152,7 +146,7 @@ def piercing_points(p, q, a, b, c):
     size2 = max(max(norm2(d), norm2(sub(a, p))), max(norm2(sub(b, p)), norm2(sub(c, p))))
     # A needle's normal is uncertain, and so is x: go back and forth between the two sets, down to roundoff.
     for _ in range(3):
-        if gap2 > _PIERCING * size2 or gap2 <= (TOUCH * TOUCH) * size2:
+        if gap2 > PIERCING * size2 or gap2 <= (TOUCH * TOUCH) * size2:
             break
         gap2, _, x = closest_point_segment(y, p, q)
         gap2, y = point_triangle_called(x, a, b, c)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from thud._core.decorators import device, kernel
 from thud.geometry.segment import closest_segment_parameters
-from thud.geometry.triangle import NEEDLE, area_vector, point_triangle_called
+from thud.geometry.tolerances import NEEDLE
+from thud.geometry.triangle import area_vector, point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, norm2, sub
 
 

@@ -24,7 +24,6 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
-from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.exact_vec3 import cross, dot, sub
 from thud.geometry.predicates import two_diff
 from thud.particles.crossings.double_double import dd_product, dd_shifted, dd_sum
@@ -33,6 +32,7 @@ from thud.particles.crossings.tolerances import (
     PATCH_CELLS,
     PATCH_GAIN,
     PATCH_NEAR,
+    PATCH_NOISE,
     PATCH_RESOLUTION,
     PATCH_STEP,
     PATCH_TIME,
@@ -51,9 +51,6 @@ CELLS = 96
 
 #: Newton's method in floats, then with 32 digits: most steps (counts), and the last of them, as a part of the values.
 _STEPS, _EXACT_STEPS, _EXACT_END = 12, 8, 1e-20
-
-#: Roundoff of F, a part of the magnitudes that are added up in it.
-_NOISE = 32.0 * UNIT_ROUNDOFF
 
 
 @exact_device
@@ -207,7 +204,7 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     ja, jb = _sum3(e, 1.0, g, b, g, 0.0), _sum3(f, 1.0, g, a, g, 0.0)
     jt = (-v[0] - s * acc[0], -v[1] - s * acc[1], -v[2] - s * acc[2])
     r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, 0.5 * s * s))
-    noise = (_NOISE * size[0], _NOISE * size[1], _NOISE * size[2])
+    noise = (PATCH_NOISE * size[0], PATCH_NOISE * size[1], PATCH_NOISE * size[2])
     # Along the axes, then along the normal: F keeps away from 0.
     for i in range(3):
         reach = abs(ja[i]) * wa + abs(jb[i]) * wb + abs(g[i]) * wa * wb + ws * (abs(jt[i]) + 0.5 * ws * abs(acc[i]))

@@ -105,3 +105,6 @@ PATCH_STEP = 1e-9
 
 #: Times of the whole search are widened by this part of its end: the roundoff of where it begins and ends.
 PATCH_TIME = 4.0 * UNIT_ROUNDOFF
+
+#: Roundoff of F, a part of the magnitudes that are added up in it.
+PATCH_NOISE = 32.0 * UNIT_ROUNDOFF
