@@ -113,7 +113,11 @@ class PairTable:
             given["method"] = method
         if axes is not None:
             array = number_array(axes, "axes")
-            given["axes"] = as_axes(array.reshape(-1, 3) if array.ndim == 3 else array, count)
+            if array.ndim == 3 and _is_table(poses):
+                if array.shape != (count // max(len(self.pairs), 1), len(self.pairs), 3):
+                    raise InvalidInputError(f"axes: expected (C, {len(self.pairs)}, 3) as the answer has, got {array.shape}")
+                array = array.reshape(-1, 3)
+            given["axes"] = as_axes(array, count)
         # Each must be of use to every pair: to the packed ones, and to the others, of which none has any.
         samples = [*self._packed_rows[:1], *self._other_rows[:1]] if given else []
         for option, value in given.items() if not len(self.pairs) else ():

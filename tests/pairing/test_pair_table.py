@@ -98,6 +98,11 @@ def test_what_is_no_table_is_refused() -> None:
             table.distance(poses)
         for word in words:
             assert word in str(caught.value)
+    for axes in (np.ones((1, 1, 3)), np.ones((2, 2, 3)), np.ones((3, 3))):
+        with pytest.raises(thud.errors.InvalidInputError, match="axes: expected"):
+            table.distance(good, axes=axes)
+        with pytest.raises(thud.errors.InvalidInputError, match="axes: expected"):
+            thud.distance_pairs(LINKS, [[0, 1], [1, 2]], good[0], axes=axes)
     with pytest.raises(thud.errors.InvalidInputError, match="pairs"):
         thud.prepare(LINKS, [[0, 9]])
     with pytest.raises(thud.errors.InvalidInputError, match="shapes: row 1"):
