@@ -305,3 +305,18 @@ def test_max_distance_of_zero_is_no_reason_to_overlap() -> None:
 def test_far_apart_the_error_does_not_grow_with_the_distance() -> None:
     # The tolerance was a fraction of the distance, so that at 50,000 m the first rims met would do: 1e-5 m too far.
     assert_right(thud.Cylinder(1.0, 1.0), thud.Cylinder(1.0, 1.0), IDENTITY, [*IDENTITY[:9], 1.0, 0.0, 5e4])
+
+
+def test_a_witness_of_a_flat_simplex_is_on_both_shapes():
+    # A cone's base hovers 7.6e-13 above a box's face. Three vertices of GJK's simplex were almost in line: its plane, and with
+    # it the distance, was right, but the weights of the closest point were noise, and B's witness lay 1.7 off its base.
+    half, radius, height = 1.7660443018471146, 0.5715193810845737, 4.4624991888826235
+    box, cone, turned = thud.Box([half] * 3), thud.Cone(radius, height), np.random.default_rng(28).uniform(0, np.pi, 400)
+    turned[:200] = 0.0
+    poses = np.zeros((400, 7))
+    poses[:, 2] = -(half + height + np.geomspace(1e-13, 1e-9, 400))
+    poses[:, 4], poses[:, 5] = np.sin(turned), np.cos(turned)
+    poses[0, 2] = -6.228543490730494
+    found = thud.distance(box, cone, None, poses)
+    assert np.abs(found.point_a).max() < half + 1e-6
+    assert np.linalg.norm(found.point_b[:, :2], axis=1).max() < radius + 1e-6

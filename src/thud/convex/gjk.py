@@ -111,6 +111,13 @@ def mix(x0, x1, x2, x3, a0, a1, a2, a3):
 
 
 @device
+def carried(v, x0, x1, x2, x3, w0, w1, w2, w3, slack):
+    """Whether the weights give v, to within `slack`. In a flat simplex they may be noise where v itself is right."""
+    m = mix(x0, x1, x2, x3, w0, w1, w2, w3)
+    return norm2((m[0] - v[0], m[1] - v[1], m[2] - v[2])) <= slack * slack
+
+
+@device
 def inside_witness(w0, w1, w2, w3, a0, a1, a2, a3):
     """The point of A that meets B when the tetrahedron holds the origin: weights are the volumes it splits into."""
     x0 = abs(dot(w1, cross(w2, w3)))
@@ -144,6 +151,7 @@ def gjk_attempt(parts, a, b, r, t, axis, reach):
     polytopes = part_a[0] <= HULL and part_b[0] <= HULL
     gap, floor, limit = stopping(parts, a, b, t, polytopes)
     size, touch = part_size(parts, a, b), touch_distance(parts, a, b, t)
+    loose = (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
     a0, a1, a2, a3 = zero, zero, zero, zero
@@ -172,7 +180,7 @@ def gjk_attempt(parts, a, b, r, t, axis, reach):
         if inside:
             return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
         stalls += 1
-        if norm2(v) >= shortest * shortest:
+        if norm2(v) >= shortest * shortest or not carried(v, x0, x1, x2, x3, w0, w1, w2, w3, loose):
             v, x0, x1, x2, x3 = advance_with_care(n + 1, w0, w1, w2, w3)
         length = math.sqrt(norm2(v))
         if length < shortest:
@@ -186,7 +194,7 @@ def gjk_attempt(parts, a, b, r, t, axis, reach):
             v = upright(v, w0, w1)
     # The two bounds of this v have met as well as they ever will.
     length = math.sqrt(norm2(v))
-    slack = gap * min(length, size) + floor + (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
+    slack = gap * min(length, size) + floor + loose
     if length - shown > slack and 2.0 * length * (length - lower) <= (10.0 * slack) ** 2 and lower > 0.0:
         # An earlier direction proves what the last does not, and all but leads from one closest point to the other.
         v, shown = (length * best[0], length * best[1], length * best[2]), lower
@@ -288,8 +296,10 @@ def gjk_distance(parts, a, b, r, t, axis, reach):
     cores meet, or |v| is below the touch distance and its direction may be noise.
     """
     part_a, part_b = load_part(parts, a), load_part(parts, b)
-    gap, floor, limit = stopping(parts, a, b, t, part_a[0] <= HULL and part_b[0] <= HULL)
+    polytopes = part_a[0] <= HULL and part_b[0] <= HULL
+    gap, floor, limit = stopping(parts, a, b, t, polytopes)
     size, touch = part_size(parts, a, b), touch_distance(parts, a, b, t)
+    loose = (GJK_SLACK if polytopes else GJK_SLACK_CURVED) * size
     touch2 = touch * touch
     zero = (0.0, 0.0, 0.0)
     w0, w1, w2, w3 = zero, zero, zero, zero
@@ -305,6 +315,8 @@ def gjk_distance(parts, a, b, r, t, axis, reach):
         if lower > reach:
             return SEPARATED, v, pa, lower
         if n > 0 and v2 - vw <= (gap * min(length, size) + floor) * length:
+            if not carried(v, x0, x1, x2, x3, w0, w1, w2, w3, loose):
+                break
             return SEPARATED, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
         if n == 0:
             w0, a0 = w, pa
@@ -319,11 +331,13 @@ def gjk_distance(parts, a, b, r, t, axis, reach):
         if inside:
             return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
         if v2 <= touch2:
+            if not carried(v, x0, x1, x2, x3, w0, w1, w2, w3, loose):
+                break
             return OVERLAPPING, v, mix(x0, x1, x2, x3, a0, a1, a2, a3), lower
         if v2 >= last2:
             break
         last2 = v2
         n, w0, w1, w2, a0, a1, a2, x0, x1, x2 = keep_carriers(x0, x1, x2, x3, w0, w1, w2, w3, a0, a1, a2, a3)
         x3 = 0.0
-    # No progress left in this precision.
+    # No progress left in this precision, or a closest point whose place on A is not known.
     return gjk_careful(parts, a, b, r, t, v, reach)
