@@ -320,3 +320,19 @@ def test_a_witness_of_a_flat_simplex_is_on_both_shapes():
     found = thud.distance(box, cone, None, poses)
     assert np.abs(found.point_a).max() < half + 1e-6
     assert np.linalg.norm(found.point_b[:, :2], axis=1).max() < radius + 1e-6
+
+
+def test_contacts_near_the_apex_of_a_cone_are_on_its_side():
+    # Two flat cones, one turned over: their sides touch along a line. Its end at the apex was kept as long as it was off by less
+    # than a hundredth of the base's radius, where the side of a cone is as thin as a needle.
+    a, b = thud.Cone(0.5116462596159878, 0.053389928447497154), thud.Cone(0.8056818907568499, 0.0805681890756850)
+    pose_a = [-0.5131302643956672, -0.038510745373822465, -0.8574463564865064, 0.022292073301950086, 0.9980579723955183,
+              -0.0581665471353361, 0.8580212090788507, -0.04896127274182528, -0.5112752668987297, 0, 0, 0]  # fmt: skip
+    pose_b = [-0.5131302678387778, 0.03851074622385523, 0.8574463543878332, 0.022292072799745, -0.9980579723531838,
+              0.05816654805420602, 0.8580212070327835, 0.0489612729362014, 0.5112752703138219, 0, 0, 0]  # fmt: skip
+    poses = [thud.Pose.from_rows(np.array([pose])) for pose in (pose_a, pose_b)]
+    found = thud.contacts(a, b, *poses)
+    assert len(found.row)
+    for shape, pose, side in ((a, poses[0], 0.5), (b, poses[1], -0.5)):
+        surface = found.point + side * found.depth[:, None] * found.normal
+        assert thud.closest_point(shape, surface, pose=pose, signed=True).distance.max() < 1e-4 * 1.4

@@ -223,8 +223,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
             out[k, 0], out[k, 1], out[k, 2] = q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2]
             out[k, 3] = depth
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
-        thin = min(_round_radius(packed, a), _round_radius(packed, b))
-        count = _segment_contacts(face_a, face_b, spare, n, thin, out)
+        count = _segment_contacts(face_a, face_b, spare, n, _end_radii(packed, a), _end_radii(packed, b), out)
     # Keep what is within the margin, in place.
     kept = 0
     for k in range(count):
@@ -247,17 +246,19 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
 
 
 @device
-def _round_radius(packed, part):
-    """Radius of a capsule, cylinder or cone."""
-    return packed.parts.reals[part, RADIUS] if packed.parts.ints[part, KIND] == CAPSULE else packed.parts.reals[part, P0]
+def _end_radii(packed, part):
+    """Radii of a capsule, cylinder or cone where the line of its side begins and ends."""
+    kind = packed.parts.ints[part, KIND]
+    radius = packed.parts.reals[part, RADIUS] if kind == CAPSULE else packed.parts.reals[part, P0]
+    return radius, 0.0 if kind == CONE else radius
 
 
 @device
-def _segment_contacts(face_a, face_b, spare, n, thin, out):
+def _segment_contacts(face_a, face_b, spare, n, radii_a, radii_b, out):
     """Two nearly parallel segments: B's, cut to the length of A's; returns the count (0 if they are not parallel).
 
-    Ends that are off to the side, as on needles that cross at a small angle, are left out: there the round sides, of
-    radius `thin` at least, have curved away from the lines.
+    Ends that are off to the side, as on needles that cross at a small angle, are left out: there the round sides have curved
+    away from the lines, the more so the thinner they are, as a cone is near its apex.
     """
     a0, a1, b0, b1 = _get(face_a, 0), _get(face_a, 1), _get(face_b, 0), _get(face_b, 1)
     u, w = sub(a1, a0), sub(b1, b0)
@@ -265,6 +266,7 @@ def _segment_contacts(face_a, face_b, spare, n, thin, out):
     u2 = dot(u, u)
     if dot(c, c) > MANIFOLD_PARALLEL * MANIFOLD_PARALLEL * u2 * dot(w, w):
         return 0
+    thin = min(radii_a[0], radii_b[0])
     count = _clip(face_b, 2, spare, a0, u)
     if count > 0:
         count = _clip(face_b, count, spare, a1, (-u[0], -u[1], -u[2]))
@@ -274,7 +276,10 @@ def _segment_contacts(face_a, face_b, spare, n, thin, out):
         s = dot(sub(q, a0), u) / u2
         across = sub((a0[0] + s * u[0], a0[1] + s * u[1], a0[2] + s * u[2]), q)
         depth = dot(n, across)
-        if dot(across, across) - depth * depth > MANIFOLD_PARALLEL * MANIFOLD_PARALLEL * thin * thin:
+        z = dot(sub(q, b0), w) / dot(w, w)
+        here = min(radii_a[0] + s * (radii_a[1] - radii_a[0]), radii_b[0] + z * (radii_b[1] - radii_b[0]))
+        aside = MANIFOLD_PARALLEL * max(here, MANIFOLD_PARALLEL * thin)
+        if dot(across, across) - depth * depth > aside * aside:
             continue
         out[kept, 0], out[kept, 1], out[kept, 2] = (
             q[0] + 0.5 * depth * n[0],
