@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 import thud
-from thud.bvh.edge_table import edge_table, weld
-from thud.shapes.mesh_connectivity import closed_by_places, same_places
-from thud.shapes.mesh_problems import find_problems
-
-
-def expected(faces: np.ndarray) -> tuple[np.ndarray, bool, bool]:
-    directed = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    edges, which, uses = np.unique(np.sort(directed, axis=1), axis=0, return_inverse=True, return_counts=True)
-    balance = np.bincount(which.reshape(-1), np.where(directed[:, 0] < directed[:, 1], 1.0, -1.0))
-    return edges, bool((balance == 0).all()), bool((uses % 2 == 0).all())
+from tests.oracles import connectivity
+from thud.bvh.edge_table import edge_table, edges_closed, part_vertices, weld
 
 
 def sphere(rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,23 +35,36 @@ def test_edges_of_random_triangles(seed: int) -> None:
     # Among them degenerate and repeated triangles.
     faces = rng.integers(0, vertices, (int(rng.choice([1, 7, 60, 3000])), 3))
     faces = np.concatenate([faces, faces[::3], faces[::4, ::-1]])
-    found = edge_table(np.ascontiguousarray(faces), vertices)
-    edges, balanced, even = expected(faces)
-    np.testing.assert_array_equal(found[0], edges)
-    assert found[1:] == (balanced, even)
+    check(np.ascontiguousarray(faces), vertices)
+    assert len(part_vertices(np.ascontiguousarray(faces), vertices)) == connectivity.part_count(faces)
+
+
+def check(faces: np.ndarray, vertices: int) -> None:
+    found, expected = edge_table(faces, vertices), connectivity.edges(faces)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert edges_closed(faces, vertices) == (bool((expected[2] == 0).all()), bool((expected[1] % 2 == 0).all()))
 
 
 def test_edges_of_a_closed_mesh_and_of_a_fan() -> None:
     points, faces = sphere(40)
-    edges, balanced, even = edge_table(faces, len(points))
-    np.testing.assert_array_equal(edges, expected(faces)[0])
-    assert balanced
-    assert even
-    assert not any(edge_table(faces[1:], len(points))[1:])
+    check(faces, len(points))
+    assert edges_closed(faces, len(points)) == (True, True)
+    assert edges_closed(np.ascontiguousarray(faces[1:]), len(points)) == (False, False)
     # One vertex of very many triangles.
     rim = np.arange(1, 20_001)
-    fan = np.stack([np.zeros_like(rim), rim, np.roll(rim, -1)], axis=1)
-    np.testing.assert_array_equal(edge_table(fan, 20_001)[0], expected(fan)[0])
+    check(np.stack([np.zeros_like(rim), rim, np.roll(rim, -1)], axis=1), 20_001)
+
+
+def test_a_vertex_of_each_part() -> None:
+    points, faces = sphere(10)
+    rng = np.random.default_rng(8)
+    many = np.concatenate([faces + k * len(points) for k in range(7)])[rng.permutation(7 * len(faces))]
+    chosen = part_vertices(np.ascontiguousarray(many), 7 * len(points))
+    assert sorted((chosen // len(points)).tolist()) == list(range(7))
+    # In the order in which the parts appear.
+    _, first = np.unique(many[:, 0] // len(points), return_index=True)
+    np.testing.assert_array_equal(chosen, many[np.sort(first), 0])
 
 
 def test_places() -> None:
@@ -73,9 +78,7 @@ def test_places() -> None:
     ):
         first = weld(points)
         np.testing.assert_array_equal(points[first] + 0.0, points + 0.0)
-        number = same_places(points)
-        # The first of each place, and one for each place.
-        np.testing.assert_array_equal(first, np.array([np.flatnonzero(number == k)[0] for k in number]))
+        np.testing.assert_array_equal(first, connectivity.same_places(points))
 
 
 @pytest.mark.parametrize("kind", ["closed", "soup", "open", "soup, open", "with slivers", "twice", "flipped"])
@@ -91,6 +94,26 @@ def test_closed_by_places_as_problems_say(kind: str) -> None:
         faces = np.concatenate([faces[:3, ::-1], faces[3:]])
     if "soup" in kind:
         points, faces = points[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
-    problems = find_problems(points, faces, same_places(points))
-    assert closed_by_places(points, faces) == problems.closed == (kind not in ("open", "soup, open", "twice"))
-    assert thud.TriangleMesh(points, faces).is_closed == problems.closed
+    mesh = thud.TriangleMesh(points, faces)
+    assert mesh.is_closed == mesh.problems().closed == (kind not in ("open", "soup, open", "twice"))
+    assert len(mesh.component_points) == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_problems_of_random_meshes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, faces = sphere(int(rng.integers(3, 9)))
+    points = np.concatenate([points, points[rng.integers(0, len(points), 6)], rng.normal(size=(3, 3))])
+    # Vertices of other numbers in the same place, turned, repeated, missing and random triangles.
+    faces = (
+        np.where(rng.random(faces.shape) < 0.1, rng.integers(0, len(points), faces.shape), faces) if seed % 3 == 0 else faces
+    )
+    turned = rng.random(len(faces)) < (0.1 if seed % 2 else 1.0)
+    faces = np.where(turned[:, None], faces[:, ::-1], faces)
+    again = faces[rng.integers(0, len(faces), seed % 4)]
+    faces = np.concatenate(
+        [faces[seed % 5 :], again, np.roll(again, 1, axis=1), np.array([[0, 0, 1], [2, 3, 2], [4, 4, 4]])[: seed % 4]]
+    )
+    found = thud.TriangleMesh(points, faces).problems()
+    for name, expected in connectivity.problems(points, faces.astype(np.int64)).items():
+        np.testing.assert_array_equal(getattr(found, name), expected, err_msg=name)

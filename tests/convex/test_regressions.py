@@ -323,8 +323,8 @@ def test_a_witness_of_a_flat_simplex_is_on_both_shapes():
 
 
 def test_contacts_near_the_apex_of_a_cone_are_on_its_side():
-    # Two flat cones, one turned over: their sides touch along a line. Its end at the apex was kept as long as it was off by less
-    # than a hundredth of the base's radius, where the side of a cone is as thin as a needle.
+    # Two flat cones, one turned over: their sides touch along a line. Its end at the apex was kept as long as it was off by
+    # less than a hundredth of the base's radius, where the side of a cone is as thin as a needle.
     a, b = thud.Cone(0.5116462596159878, 0.053389928447497154), thud.Cone(0.8056818907568499, 0.0805681890756850)
     pose_a = [-0.5131302643956672, -0.038510745373822465, -0.8574463564865064, 0.022292073301950086, 0.9980579723955183,
               -0.0581665471353361, 0.8580212090788507, -0.04896127274182528, -0.5112752668987297, 0, 0, 0]  # fmt: skip

@@ -11,7 +11,6 @@ import thud
 from tests.oracles.meshes import blob_mesh, box_mesh, soup_mesh
 from thud.bvh.mesh_tree import MeshTree, validate_tree
 from thud.errors import InvalidInputError, InvalidShapeError
-from thud.shapes.mesh_connectivity import equal_rows
 
 VERTICES, FACES = box_mesh((1.0, 2.0, 3.0))
 
@@ -149,12 +148,6 @@ def test_hull_of_a_flat_mesh_is_a_named_error() -> None:
     flat = thud.TriangleMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], [[0, 1, 2], [1, 3, 2]])
     with pytest.raises(InvalidShapeError):
         _ = flat.hull
-
-
-def test_equal_rows_are_those_of_unique() -> None:
-    rng = np.random.default_rng(3)
-    for rows in (rng.integers(0, 4, (200, 3)), rng.integers(0, 3, (150, 2)).astype(float), np.zeros((1, 3)), -np.zeros((2, 3))):
-        np.testing.assert_array_equal(equal_rows(rows), np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
 
 
 def test_closed_by_numbers_is_closed_wherever_the_vertices_are() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Ints, writable
-from thud._core.decorators import exact_kernel
+from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
+from thud.bounds.upward import fit_upward
 from thud.gates import Array
 
 #: Triangles whose corners are gathered at a time.
@@ -22,7 +23,7 @@ _TINY, _INFINITE = np.finfo(np.float32).tiny, np.float32(np.inf)
 def node_boxes(skip: Ints, first: Ints, corners: Array) -> Array:
     """(K, 6) lower and upper corner of each node of a `MeshTree`, float64; `corners` (T, 9) in tree order."""
     boxes = np.empty((len(skip), 6))
-    fit_boxes(skip, first, corners, boxes)
+    fit_upward(fit_boxes, skip, first, corners, boxes)
     return boxes
 
 
@@ -50,7 +51,7 @@ def used_box(vertices: Array, faces: Ints) -> tuple[Array, Array]:
 def outward_corners(skip: Ints, first: Ints, corners: Array) -> npt.NDArray[np.float32]:
     """(K, 6) lower and upper corner of each node in float32, rounded outward; `corners` (T, 9) in tree order."""
     out = np.empty((len(skip), 6), dtype=np.float32)
-    fit_outward(skip, first, corners, out)
+    fit_upward(fit_outward, skip, first, corners, out)
     return out
 
 
@@ -78,20 +79,27 @@ def outward_rows(boxes, out):
             out[k, 3 + axis] = np.nextafter(max(half, _TINY), _INFINITE)
 
 
-@exact_kernel("i8[::1], i8[::1], f8[:,::1], f8[:,::1]")
-def fit_boxes(skip, first, corners, boxes_out):
-    """Boxes from the leaves up: children come after their parent, so one pass backward does."""
-    for k in range(skip.shape[0] - 1, -1, -1):
-        if skip[k] == k + 1:
-            t = first[k]
-            for axis in range(3):
-                a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
-                boxes_out[k, axis], boxes_out[k, axis + 3] = min(a, min(b, c)), max(a, max(b, c))
-        else:
-            left, right = k + 1, skip[k + 1]
-            for axis in range(3):
-                boxes_out[k, axis] = min(boxes_out[left, axis], boxes_out[right, axis])
-                boxes_out[k, axis + 3] = max(boxes_out[left, axis + 3], boxes_out[right, axis + 3])
+@exact_kernel("i8, i8, i8[:,::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1]")
+def fit_boxes(begin, end, ranges, skip, first, corners, boxes_out):
+    """Boxes of ranges of nodes (`upward.py`)."""
+    for row in range(begin, end):
+        for k in range(ranges[row, 1] - 1, ranges[row, 0] - 1, -1):
+            if skip[k] == k + 1:
+                t = first[k]
+                for axis in range(3):
+                    a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
+                    boxes_out[k, axis], boxes_out[k, axis + 3] = min(a, min(b, c)), max(a, max(b, c))
+            else:
+                join_boxes(boxes_out, k, skip)
+
+
+@exact_device
+def join_boxes(boxes, k, skip):
+    """Box of an inner node from those of its children."""
+    left, right = k + 1, skip[k + 1]
+    for axis in range(3):
+        boxes[k, axis] = min(boxes[left, axis], boxes[right, axis])
+        boxes[k, axis + 3] = max(boxes[left, axis + 3], boxes[right, axis + 3])
 
 
 @exact_kernel("f8[:,::1], i8[:,::1], f8[::1]")
@@ -104,20 +112,18 @@ def grow_by_faces(vertices, faces, box):
                 box[axis], box[3 + axis] = min(box[axis], vertices[v, axis]), max(box[3 + axis], vertices[v, axis])
 
 
-@exact_kernel("i8[::1], i8[::1], f8[:,::1], f4[:,::1]")
-def fit_outward(skip, first, corners, boxes_out):
-    """Boxes in float32 from the leaves up."""
-    for k in range(skip.shape[0] - 1, -1, -1):
-        if skip[k] == k + 1:
-            t = first[k]
-            for axis in range(3):
-                a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
-                low, high = min(a, min(b, c)), max(a, max(b, c))
-                lower, upper = np.float32(low), np.float32(high)
-                boxes_out[k, axis] = lower if np.float64(lower) <= low else np.nextafter(lower, -_INFINITE)
-                boxes_out[k, axis + 3] = upper if np.float64(upper) >= high else np.nextafter(upper, _INFINITE)
-        else:
-            left, right = k + 1, skip[k + 1]
-            for axis in range(3):
-                boxes_out[k, axis] = min(boxes_out[left, axis], boxes_out[right, axis])
-                boxes_out[k, axis + 3] = max(boxes_out[left, axis + 3], boxes_out[right, axis + 3])
+@exact_kernel("i8, i8, i8[:,::1], i8[::1], i8[::1], f8[:,::1], f4[:,::1]")
+def fit_outward(begin, end, ranges, skip, first, corners, boxes_out):
+    """The same in float32."""
+    for row in range(begin, end):
+        for k in range(ranges[row, 1] - 1, ranges[row, 0] - 1, -1):
+            if skip[k] == k + 1:
+                t = first[k]
+                for axis in range(3):
+                    a, b, c = corners[t, axis], corners[t, axis + 3], corners[t, axis + 6]
+                    low, high = min(a, min(b, c)), max(a, max(b, c))
+                    lower, upper = np.float32(low), np.float32(high)
+                    boxes_out[k, axis] = lower if np.float64(lower) <= low else np.nextafter(lower, -_INFINITE)
+                    boxes_out[k, axis + 3] = upper if np.float64(upper) >= high else np.nextafter(upper, _INFINITE)
+            else:
+                join_boxes(boxes_out, k, skip)

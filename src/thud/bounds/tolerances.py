@@ -19,6 +19,13 @@ SPHERE_SLIVER = 1e-20
 #: half extents grow by this fraction of their sum, twice that error.
 OBB_SKEW = 2.0**-22
 
+#: A triangle lower than this times its longest side has no normal to speak of: the roundoff of the cross product, 2^-53 of the
+#: side's square, would turn it by more than float32 shows.
+OBB_FLAT = 1e-7
+
+#: Centre of the oriented box of an empty lane, each coordinate (metres): its squared distance is infinite in float32.
+OBB_NOWHERE = 2e19
+
 #: Points of support planes are moved outward by this fraction of the mesh's extent (largest coordinate about its middle):
 #: rounding to float32 moves them by sqrt(3) 2^-25 of it at most along the normal.
 SPM_SHIFT = 2.0**-22

@@ -50,29 +50,6 @@ def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
     return PairTree(lanes, child, node)
 
 
-def side_by_side(node: Ints, payload: npt.NDArray[np.float32], empty: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """A payload (K, P) of the binary tree's nodes for the slots in `node`: flat, P rows of 8 lanes a wide node."""
-    out = np.empty(len(node) * payload.shape[1], dtype=np.float32)
-    fill_lanes(node, payload, empty, out)
-    return out
-
-
-def pair_obbs(tree: PairTree, obbs: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(120 W,) oriented boxes (K, 15) of the nodes side by side; that of an empty lane is out of every reach."""
-    empty = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1, 2e19, 2e19, 2e19, 0, 0, 0], dtype=np.float32)
-    return side_by_side(tree.node, obbs, empty)
-
-
-@kernel("i8[::1], f4[:,::1], f4[::1], f4[::1]")
-def fill_lanes(node, payload, empty, out):
-    """See `side_by_side`."""
-    width = payload.shape[1]
-    for slot in range(node.shape[0]):
-        k, base = node[slot], slot // LANES * LANES * width + slot % LANES
-        for p in range(width):
-            out[base + p * LANES] = payload[k, p] if k >= 0 else empty[p]
-
-
 @exact_kernel("i8, i8, i8[::1], f4[:,::1], f4[::1]")
 def fill_boxes(start, stop, node, boxes, out):
     """Centre and half extents in float32 that hold each slot's box, 6 rows of 8 lanes a wide node."""

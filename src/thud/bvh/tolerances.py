@@ -11,7 +11,7 @@ SAH_BINS = 16
 SAH_END = 1.0 - 1e-6
 
 #: So few triangles are sorted and cut at the best place, instead of counted into bins (a count).
-SAH_FEW = 8
+SAH_FEW = 16
 
 #: Cost of a leaf of four triangles in units of that of an 8-wide node, for the collapse of the tree: measured.
 WIDE_LEAF_COST = 1.0

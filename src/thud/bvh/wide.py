@@ -16,11 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.decorators import kernel
+from thud._core.arrays import Ints
+from thud._core.decorators import device, kernel
+from thud.bounds.upward import fit_upward
 from thud.bvh.mesh_tree import MeshTree
 from thud.bvh.tolerances import WIDE_LEAF_COST, WIDE_LEAST, WIDE_ROUNDOFF
 from thud.constants import FLOAT32_STEP
 from thud.gates import Array
+
+F = np.float32
 
 #: Children of a node, and triangles of a leaf.
 WIDTH = 8
@@ -67,61 +71,72 @@ def _aligned(count: int, dtype: type) -> npt.NDArray:
     return raw[skip : skip + count * size].view(dtype)
 
 
-def build_wide(tree: MeshTree, node_boxes: Array, triangles: Array, origin: Array) -> WideTree:
+def build_wide(tree: MeshTree, boxes: npt.NDArray[np.float32], vertices: Array, faces: Ints, origin: Array) -> WideTree:
     """Collapse the binary tree.
 
-    `node_boxes` (K, 6) lower and upper corners relative to `origin`; `triangles` (T, 9) in tree order, not relative.
+    `boxes` (K, 6) lower and upper corners relative to `origin`, rounded outward; (V, 3) vertices and (T, 3) faces of the mesh.
     """
-    reach = float(np.abs(node_boxes[0]).max())
+    reach = float(np.abs(boxes[0]).max())
     scale = 2.0 ** math.ceil(math.log2(reach)) if reach > 0.0 else 1.0
-    cost, choice = np.empty((len(tree.skip), WIDTH)), np.empty((len(tree.skip), WIDTH), dtype=np.uint8)
-    plan_wide(tree.skip, node_boxes / scale, cost, choice)
+    cost, choice = np.empty((len(tree.skip), WIDTH), dtype=np.float32), np.empty((len(tree.skip), WIDTH), dtype=np.uint8)
+    fit_upward(plan_wide, tree.skip, boxes, np.float32(1.0 / scale), cost, choice)
     sizes = np.empty(2, dtype=np.int64)
     no_nodes, no_blocks = np.empty(0, dtype=np.float32), np.empty(0)
-    arguments = (tree.skip, tree.first, tree.order, node_boxes, triangles, choice, scale)
+    arguments = (tree.skip, tree.first, tree.order, boxes, vertices, faces, choice, scale)
     fill_wide(*arguments, no_nodes, no_nodes.view(np.int32), no_blocks, no_blocks.view(np.int64), sizes)
     nodes, blocks = _aligned(int(sizes[0]) * NODE_STRIDE, np.float32), _aligned(int(sizes[1]) * BLOCK_STRIDE, np.float64)
     fill_wide(*arguments, nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), sizes)
-    box = node_boxes[0] / scale
+    box = boxes[0].astype(np.float64) / scale
     frame = np.concatenate([origin, [scale, reach], box, [16.0 / float((box[3:] - box[:3]).max())]])
     return WideTree(nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), frame)
 
 
-@kernel("i8[::1], f8[:,::1], f8[:,::1], u1[:,::1]")
-def plan_wide(skip, boxes, cost_out, choice_out):
+@kernel("i8, i8, i8[:,::1], i8[::1], f4[:,::1], f4, f4[:,::1], u1[:,::1]")
+def plan_wide(begin, end, ranges, skip, boxes, unit, cost_out, choice_out):
+    """`plan_node` for ranges of nodes (`bounds/upward.py`)."""
+    for row in range(begin, end):
+        for k in range(ranges[row, 1] - 1, ranges[row, 0] - 1, -1):
+            plan_node(k, skip, boxes, unit, cost_out, choice_out)
+
+
+@device
+def plan_node(k, skip, boxes, unit, cost_out, choice_out):
     """cost_out[k, i]: least cost of the triangles below node k as at most i + 1 children of a wide node; choice_out: how.
 
     choice 0 in column 0: a leaf, 1: a wide node of its own. In column i: how many of the i + 1 children the left
     half gets, 0 for no more than column i - 1 has; in column 7 of the eight a wide node shares out.
     """
-    for k in range(skip.shape[0] - 1, -1, -1):
-        x, y, z = boxes[k, 3] - boxes[k, 0], boxes[k, 4] - boxes[k, 1], boxes[k, 5] - boxes[k, 2]
-        area = x * y + y * z + z * x
-        triangles = (skip[k] - k + 1) // 2
-        leaf = WIDE_LEAF_COST * area if triangles <= LEAF else math.inf
-        if triangles == 1:
-            for i in range(WIDTH):
-                cost_out[k, i], choice_out[k, i] = leaf, 0
-            continue
-        left, right = k + 1, skip[k + 1]
-        # Eq. 4: the best way to share out i + 1 children.
-        for i in range(1, WIDTH):
-            best, share = math.inf, 1
-            for j in range(i):
-                both = cost_out[left, j] + cost_out[right, i - 1 - j]
-                if both < best:
-                    best, share = both, j + 1
-            cost_out[k, i], choice_out[k, i] = best, share
-        # Eq. 2, 3: alone it is a leaf or a node with eight children.
-        node = cost_out[k, WIDTH - 1] + area
-        cost_out[k, 0], choice_out[k, 0] = (leaf, 0) if leaf <= node else (node, 1)
-        for i in range(1, WIDTH - 1):
-            if cost_out[k, i - 1] <= cost_out[k, i]:
-                cost_out[k, i], choice_out[k, i] = cost_out[k, i - 1], 0
+    x, y, z = unit * (boxes[k, 3] - boxes[k, 0]), unit * (boxes[k, 4] - boxes[k, 1]), unit * (boxes[k, 5] - boxes[k, 2])
+    area = x * y + y * z + z * x
+    triangles = (skip[k] - k + 1) // 2
+    leaf = F(WIDE_LEAF_COST) * area if triangles <= LEAF else F(np.inf)
+    if triangles == 1:
+        for i in range(WIDTH):
+            cost_out[k, i], choice_out[k, i] = leaf, 0
+        return
+    left, right = k + 1, skip[k + 1]
+    # Eq. 4: the best way to share out i + 1 children.
+    for i in range(1, WIDTH):
+        best, share = F(np.inf), 1
+        for j in range(i):
+            both = cost_out[left, j] + cost_out[right, i - 1 - j]
+            if both < best:
+                best, share = both, j + 1
+        cost_out[k, i], choice_out[k, i] = best, share
+    # Eq. 2, 3: alone it is a leaf or a node with eight children.
+    node = cost_out[k, WIDTH - 1] + area
+    cost_out[k, 0], choice_out[k, 0] = (leaf, 0) if leaf <= node else (node, 1)
+    for i in range(1, WIDTH - 1):
+        if cost_out[k, i - 1] <= cost_out[k, i]:
+            cost_out[k, i], choice_out[k, i] = cost_out[k, i - 1], 0
 
 
-@kernel("i8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], u1[:,::1], f8, f4[::1], i4[::1], f8[::1], i8[::1], i8[::1]")
-def fill_wide(skip, first, order, boxes, triangles, choice, scale, nodes_out, references_out, blocks_out, rows_out, sizes_out):
+@kernel(
+    "i8[::1], i8[::1], i8[::1], f4[:,::1], f8[:,::1], i8[:,::1], u1[:,::1], f8, f4[::1], i4[::1], f8[::1], i8[::1], i8[::1]"
+)
+def fill_wide(
+    skip, first, order, boxes, vertices, faces, choice, scale, nodes_out, references_out, blocks_out, rows_out, sizes_out
+):
     """Write nodes and leaves, depth first; with empty arrays only count them."""
     write = nodes_out.shape[0] > 0 or blocks_out.shape[0] > 0
     nodes, blocks = 1, 0
@@ -170,14 +185,14 @@ def fill_wide(skip, first, order, boxes, triangles, choice, scale, nodes_out, re
             else:
                 reference = ~blocks
                 if write:
-                    fill_block(skip[k] - k, first[k], order, triangles, BLOCK_STRIDE * blocks, blocks_out, rows_out)
+                    fill_block(skip[k] - k, first[k], order, vertices, faces, BLOCK_STRIDE * blocks, blocks_out, rows_out)
                 blocks += 1
             if write:
                 references_out[base + REFERENCES + lane] = reference
                 for axis in range(3):
                     # Corners relative to the origin carry a roundoff of 1; float32 rounds to nearest, so one step more.
                     slack = WIDE_ROUNDOFF
-                    low, high = boxes[k, axis] / scale - slack, boxes[k, axis + 3] / scale + slack
+                    low, high = np.float64(boxes[k, axis]) / scale - slack, np.float64(boxes[k, axis + 3]) / scale + slack
                     low32, high32 = np.float32(low), np.float32(high)
                     nodes_out[base + WIDTH * axis + lane] = (
                         low32 - np.float32(abs(low32) * FLOAT32_STEP) - np.float32(WIDE_LEAST)
@@ -198,13 +213,14 @@ def fill_wide(skip, first, order, boxes, triangles, choice, scale, nodes_out, re
 
 
 @kernel
-def fill_block(nodes, first, order, triangles, base, blocks_out, rows_out):
+def fill_block(nodes, first, order, vertices, faces, base, blocks_out, rows_out):
     """A leaf of (nodes + 1) // 2 triangles from tree position `first` on."""
     for lane in range(LEAF):
         if lane < (nodes + 1) // 2:
+            t = order[first + lane]
             for k in range(9):
-                blocks_out[base + LEAF * k + lane] = triangles[first + lane, k]
-            rows_out[base + ROWS + lane] = order[first + lane]
+                blocks_out[base + LEAF * k + lane] = vertices[faces[t, k // 3], k % 3]
+            rows_out[base + ROWS + lane] = t
         else:
             for k in range(9):
                 blocks_out[base + LEAF * k + lane] = math.nan

@@ -31,7 +31,7 @@ from thud.mesh.box_tree import (
     push_slots,
     tree_pose,
 )
-from thud.mesh.mesh_convex import PlaceholderTriangle, query_size, set_triangle, shape_query
+from thud.mesh.mesh_convex import PlaceholderTriangle, box_extent, query_size, set_triangle, shape_query
 from thud.mesh.tolerances import BOUND_ROUNDING, BOX_SLACK, PASS_TOUCH, SLOWEST
 from thud.mesh.trees import new_walk_space
 from thud.pairing.rows import row_of
@@ -187,12 +187,12 @@ def walk_cast(tree_a, tree_b, parts, r, t, m, space):
     return status, best, point, normal
 
 
-@kernel(inner="box_tree, f4[::1], parts, f8[::1], mat3, vec3, vec3, walk_space")
-def walk_convex_cast(tree, obbs, parts, box, r, t, m, space):
+@kernel(inner="box_tree, parts, f8[::1], mat3, vec3, vec3, walk_space")
+def walk_convex_cast(tree, parts, box, r, t, m, space):
     """(status, time, point, normal from the shape to the mesh) of the first contact of a convex shape (part 0) and a surface
     that moves by m over [0, 1]. (R, t) is the mesh's tree in the shape's frame."""
     a, b = np.int64(0), np.int64(1)
-    size = query_size(parts, box, obbs, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
+    size = query_size(parts, box, box_extent(tree.boxes), t) + abs(m[0]) + abs(m[1]) + abs(m[2])
     axes, rotation, query = shape_query(parts, box, r, t, size, F(BOX_SLACK * size))
     slow = slownesses(rotation, rotate(axes, m))
     zero = (0.0, 0.0, 0.0)
@@ -238,8 +238,8 @@ def mesh_cast_rows(start, stop, tree_a, tree_b, parts, poses_a, poses_b, motion_
         write_impact(row, status, time, p, n, ra, ta, tree_a.origin, move_a, out)
 
 
-@kernel("i8, i8, box_tree, f4[::1], parts, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
-def convex_cast_rows(start, stop, tree, obbs, parts, box, poses_shape, poses_mesh, motion_shape, motion_mesh, out):
+@kernel("i8, i8, box_tree, parts, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
+def convex_cast_rows(start, stop, tree, parts, box, poses_shape, poses_mesh, motion_shape, motion_mesh, out):
     """First contact of a convex shape and a surface for each row; the normal points from the shape to the mesh."""
     parts, space, zero = own_parts(parts), new_walk_space(), np.zeros(3)
     for row in range(start, stop):
@@ -248,5 +248,5 @@ def convex_cast_rows(start, stop, tree, obbs, parts, box, poses_shape, poses_mes
         rs, ts = load_rotation(poses_shape, row_s), load_translation(poses_shape, row_s)
         move_s, move_m = load3(motion_shape, row_of(motion_shape, row), 0), load3(motion_mesh, row_of(motion_mesh, row), 0)
         m = unrotate(rs, sub(move_m, move_s))
-        status, time, p, n = walk_convex_cast(tree, obbs, parts, box, r, t, m, space)
+        status, time, p, n = walk_convex_cast(tree, parts, box, r, t, m, space)
         write_impact(row, status, time, p, n, rs, ts, zero, move_s, out)

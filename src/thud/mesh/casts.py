@@ -39,7 +39,7 @@ def convex_cast(
 ) -> Impacts:  # fmt: skip
     """First contacts of a convex shape and a mesh."""
     out = empty_impacts(count)
-    arguments = (box_tree(b), b.pair_obbs, *convex_query(a), rows_a, rows_b, move_a, move_b, impact_fields(out))
+    arguments = (box_tree(b), *convex_query(a), rows_a, rows_b, move_a, move_b, impact_fields(out))
     run_rows(convex_cast_rows, count, threads, *arguments, rows_per_chunk=ROWS)
     return _with_contained(out, convex_contained, a, b, rows_a, rows_b, count, threads)
 

@@ -225,7 +225,7 @@ def _meeting(mesh: _MeshSide, other: _ConvexSide) -> Ints:
     """Faces of the mesh that meet a convex shape."""
     from thud.mesh.mesh_convex import convex_query, convex_triangles
 
-    query = (box_tree(mesh.shape), mesh.shape.pair_obbs, *convex_query(other.shape), other.row, mesh.row)
+    query = (box_tree(mesh.shape), *convex_query(other.shape), other.row, mesh.row)
     positions = np.empty(256, dtype=np.int64)
     count = convex_triangles(*query, positions)
     if count > len(positions):

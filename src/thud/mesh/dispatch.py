@@ -47,8 +47,7 @@ def contained(
         world = rows_i[:, :9].reshape(-1, 3, 3) @ point + rows_i[:, 9:]
         local = np.einsum("nji,nj->ni", rows_o[:, :9].reshape(-1, 3, 3), world - rows_o[:, 9:])
         local, world = np.broadcast_to(local, (count, 3)), np.broadcast_to(world, (count, 3))
-        box = outer.node_boxes[0]
-        near = ((local - outer.origin >= box[:3]) & (local - outer.origin <= box[3:])).all(axis=1) & ~found
+        near = (np.abs(local - outer.origin) <= outer.half_extents).all(axis=1) & ~found
         rows = np.flatnonzero(near)
         if len(rows) == 0:
             continue
@@ -135,7 +134,7 @@ def convex_intersects(a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats,
     from thud.mesh.mesh_convex import convex_intersects_rows, convex_query
 
     status = np.zeros(count, dtype=np.uint8)
-    arrays = (box_tree(b), b.pair_obbs, *convex_query(a), rows_a, rows_b, status)
+    arrays = (box_tree(b), *convex_query(a), rows_a, rows_b, status)
     run_rows(convex_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
     hit = status != Status.SEPARATED
     rows = np.flatnonzero(~hit)

@@ -131,11 +131,21 @@ def shape_query(parts, box, r, t, size, slack):
 
 
 @device
-def query_size(parts, box, obbs, t):
+def box_extent(boxes):
+    """Sum of the half extents of a mesh's box."""
+    return np.float64(boxes[U(24)] + boxes[U(32)] + boxes[U(40)])
+
+
+@device
+def obb_extent(obbs):
+    """The same of its oriented box."""
+    return np.float64(obbs[U(96)] + obbs[U(104)] + obbs[U(112)])
+
+
+@device
+def query_size(parts, box, extent, t):
     """What the coordinates of shape and mesh reach to."""
-    size = (
-        2.0 * np.float64(obbs[U(96)] + obbs[U(104)] + obbs[U(112)]) + abs(t[0]) + abs(t[1]) + abs(t[2]) + parts.reals[0, RADIUS]
-    )
+    size = 2.0 * extent + abs(t[0]) + abs(t[1]) + abs(t[2]) + parts.reals[0, RADIUS]
     if parts.ints[0, KIND] == HALF_SPACE:
         return 8.0 * (size + abs(parts.reals[0, P3]))
     for k in range(6):
@@ -152,13 +162,13 @@ def in_box_frame(axes, center, r, t):
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), rotate(axes, d)
 
 
-@kernel(inner="box_tree, f4[::1], parts, f8[::1], mat3, vec3, walk_space, i8, i8[::1]")
-def walk_convex(tree, obbs, parts, box, r, t, space, all_hits, found_out):
+@kernel(inner="box_tree, parts, f8[::1], mat3, vec3, walk_space, i8, i8[::1]")
+def walk_convex(tree, parts, box, r, t, space, all_hits, found_out):
     """(status, number of triangles found that meet the shape): SEPARATED and 0, OVERLAPPING, or UNCONVERGED if none is known to
     and some could not be decided. Stops at the first unless `all_hits`; tree positions go to found_out as far as it reaches."""
     a, b = np.int64(0), np.int64(1)
     stack, metric = space.stack, space.lanes
-    size = query_size(parts, box, obbs, t)
+    size = query_size(parts, box, box_extent(tree.boxes), t)
     _axes, _rotation, query = shape_query(parts, box, r, t, size, F(BOX_SLACK * size))
     status, found = SEPARATED, 0
     stack[0], depth = U(0), U(1)
@@ -198,7 +208,7 @@ def walk_convex_distance(tree, parts, box, r, t, reach, guess, space):
     `reach`; position -1 if nothing is that near. `guess`: position of a triangle whose distance bounds the answer, or -1."""
     a, b = np.int64(0), np.int64(1)
     stack, waiting = space.stack, space.waiting
-    size = query_size(parts, box, tree.obbs, t)
+    size = query_size(parts, box, obb_extent(tree.obbs), t)
     axes, center, half = shape_box(parts, box, HALF_SPACE_CUBE * size)
     # The box in the mesh's tree.
     back = transpose(r)
@@ -245,21 +255,21 @@ def walk_convex_distance(tree, parts, box, r, t, reach, guess, space):
     return status, best, p, n, at
 
 
-@kernel("i8, i8, box_tree, f4[::1], parts, f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
-def convex_intersects_rows(start, stop, tree, obbs, parts, box, poses_shape, poses_mesh, status_out):
+@kernel("i8, i8, box_tree, parts, f8[::1], f8[:,::1], f8[:,::1], u1[::1]")
+def convex_intersects_rows(start, stop, tree, parts, box, poses_shape, poses_mesh, status_out):
     """Status of shape and surface for each row of poses."""
     parts, space, zero, none = own_parts(parts), new_walk_space(), np.zeros(3), np.empty(0, np.int64)
     for row in range(start, stop):
         r, t = tree_pose(poses_shape, row_of(poses_shape, row), poses_mesh, row_of(poses_mesh, row), zero, tree.origin)
-        status_out[row] = walk_convex(tree, obbs, parts, box, r, t, space, np.int64(0), none)[0]
+        status_out[row] = walk_convex(tree, parts, box, r, t, space, np.int64(0), none)[0]
 
 
-@kernel("box_tree, f4[::1], parts, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
-def convex_triangles(tree, obbs, parts, box, pose_shape, pose_mesh, found_out):
+@kernel("box_tree, parts, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
+def convex_triangles(tree, parts, box, pose_shape, pose_mesh, found_out):
     """Number of triangles that meet the shape at one pose each; their tree positions go to found_out, as far as it reaches."""
     parts, space, zero = own_parts(parts), new_walk_space(), np.zeros(3)
     r, t = tree_pose(pose_shape, 0, pose_mesh, 0, zero, tree.origin)
-    return walk_convex(tree, obbs, parts, box, r, t, space, np.int64(1), found_out)[1]
+    return walk_convex(tree, parts, box, r, t, space, np.int64(1), found_out)[1]
 
 
 @kernel("i8, i8, obb_tree, parts, f8[::1], f8[:,::1], f8[:,::1], f8, i8[::1], distance_fields")

@@ -28,7 +28,7 @@ from thud.math.vec3 import add, load3, norm, sub
 from thud.mesh.box_tree import F, U, load_slot, pair_size
 from thud.mesh.cast import begin_walk, next_leaf, next_leaves, pair_sweep, slownesses
 from thud.mesh.distance import walk_distance
-from thud.mesh.mesh_convex import query_size, set_triangle, shape_query, walk_convex_distance
+from thud.mesh.mesh_convex import obb_extent, query_size, set_triangle, shape_query, walk_convex_distance
 from thud.mesh.tolerances import BOX_SLACK, TURN_ERROR, TURN_NEAR, TURN_ROUNDING, TURN_ROUNDS
 from thud.mesh.trees import new_walk_space
 from thud.pairing.rows import row_of
@@ -94,7 +94,7 @@ def walk_convex_window(mesh, parts, box, mover_a, mover_b, d, v, begin, end, wid
     half_space = parts.ints[0, KIND] == HALF_SPACE
     r, t, m = window_pose(mover_a, mover_b, d, v, begin, end)
     h = end - begin
-    size = query_size(parts, box, mesh.obbs.obbs, t) + 8.0 * (abs(m[0]) + abs(m[1]) + abs(m[2]) + wider)
+    size = query_size(parts, box, obb_extent(mesh.obbs.obbs), t) + 8.0 * (abs(m[0]) + abs(m[1]) + abs(m[2]) + wider)
     axes, rotation, query = shape_query(parts, box, r, t, size, F(BOX_SLACK * size + wider))
     slow = slownesses(rotation, rotate(axes, m))
     zero = (0.0, 0.0, 0.0)

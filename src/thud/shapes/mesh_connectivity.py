@@ -5,23 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.arrays import Ints, writable
-
-
-def same_places(vertices: npt.NDArray[np.float64]) -> Ints:
-    """(V,) the same number for vertices in the same place: files of triangle soup repeat them."""
-    return equal_rows(vertices + 0.0)
-
-
-def equal_rows(rows: npt.NDArray[np.float64] | Ints) -> Ints:
-    """(N,) the same number for equal rows, from 0 in their order: `np.unique(axis=0)`, several times as fast."""
-    order = np.lexsort(rows.T[::-1])
-    ordered = rows[order]
-    number = np.empty(len(rows), dtype=np.int64)
-    number[order] = np.cumsum(np.concatenate([[False], (ordered[1:] != ordered[:-1]).any(axis=1)]))
-    return number
 
 
 def connected_parts(welded: Ints) -> Ints:
@@ -49,14 +34,18 @@ def in_order(label: Ints) -> Ints:
     return rank[inverse.reshape(-1)]
 
 
-def closed_by_places(vertices: npt.NDArray[np.float64], faces: Ints) -> bool:
-    """Whether every edge, vertices in the same place being one, has an even number of triangles; those with two corners in one
-    place do not count."""
-    from thud.bvh.edge_table import edge_table, weld
+def closed_by_places(faces: Ints, place: Ints) -> bool:
+    """Whether every edge, vertices in the same `place` being one, has an even number of triangles, those with two corners in
+    one place not counted."""
+    from thud.bvh.edge_table import edges_closed
 
-    welded = weld(vertices)[faces]
+    return edges_closed(proper_faces(place[faces]), len(place))[1]
+
+
+def proper_faces(welded: Ints) -> Ints:
+    """The triangles, given as their corners' places, that have three different corners."""
     proper = (welded[:, 0] != welded[:, 1]) & (welded[:, 1] != welded[:, 2]) & (welded[:, 2] != welded[:, 0])
-    return edge_table(welded if proper.all() else np.ascontiguousarray(welded[proper]), len(vertices))[2]
+    return welded if proper.all() else np.ascontiguousarray(welded[proper])
 
 
 class MeshTopology:
@@ -66,31 +55,34 @@ class MeshTopology:
         self.faces = faces
 
     @cached_property
-    def _edges_and_closed(self) -> tuple[Ints, bool]:
-        from thud.bvh.edge_table import edge_table
+    def vertices(self) -> int:
+        """One more than the last vertex of a triangle."""
+        return int(self.faces.max()) + 1
 
-        edges, balanced, _even = edge_table(writable(self.faces), int(self.faces.max()) + 1)
-        return edges, balanced
-
-    @property
-    def edges(self) -> Ints:
-        """(E, 2) vertex numbers of each edge, once, the lower first."""
-        return self._edges_and_closed[0]
-
-    @property
+    @cached_property
     def closed(self) -> bool:
         """Whether each edge is passed as often one way as the other: then the mesh is closed wherever its vertices are."""
-        return self._edges_and_closed[1]
+        from thud.bvh.edge_table import edges_closed
+
+        return edges_closed(writable(self.faces), self.vertices)[0]
+
+    @cached_property
+    def edges(self) -> Ints:
+        """(E, 2) vertex numbers of each edge, once, the lower first."""
+        from thud.bvh.edge_table import edge_table
+
+        return edge_table(writable(self.faces), self.vertices).ends
 
     @cached_property
     def used(self) -> Ints:
         """(U,) vertices of some triangle, sorted."""
-        seen = np.zeros(int(self.faces.max()) + 1, dtype=bool)
+        seen = np.zeros(self.vertices, dtype=bool)
         seen[self.faces] = True
         return np.flatnonzero(seen)
 
     @cached_property
     def part_vertices(self) -> Ints:
         """(C,) a vertex of each connected part."""
-        _, chosen = np.unique(connected_parts(self.faces), return_index=True)
-        return self.faces[np.sort(chosen), 0]
+        from thud.bvh.edge_table import part_vertices
+
+        return part_vertices(writable(self.faces), self.vertices)

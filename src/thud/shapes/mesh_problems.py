@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.shapes.mesh_connectivity import equal_rows
+from thud.shapes.mesh_connectivity import proper_faces
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +55,23 @@ class MeshProblems:
 
 
 def find_problems(vertices: Floats, faces: Ints, place: Ints) -> MeshProblems:
-    """Look at topology by position: vertices with the same `place` count as one."""
+    """Look at topology by position: vertices with the same `place`, the first vertex there, count as one."""
+    from thud.bvh.edge_table import edge_table, repeated_faces
+    from thud.bvh.face_areas import flat_and_volume
+
     welded = place[faces]
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    twice_area = np.cross(b - a, c - a)
-    flat = ~twice_area.any(axis=1)
-    _, original = np.unique(equal_rows(np.sort(welded, axis=1)), return_index=True)
-    duplicate = np.setdiff1d(np.arange(len(faces)), original)
-    proper = welded[(welded[:, 0] != welded[:, 1]) & (welded[:, 1] != welded[:, 2]) & (welded[:, 2] != welded[:, 0])]
-    directed = proper[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    low, high = directed.min(axis=1), directed.max(axis=1)
-    many = int(place.max()) + 1
-    keys, which, uses = np.unique(low * many + high, return_inverse=True, return_counts=True)
-    edges = np.stack([keys // many, keys % many], axis=1)
-    balance = np.bincount(which.reshape(-1), weights=np.where(directed[:, 0] == low, 1.0, -1.0), minlength=len(edges))
-    first_at = np.full(place.max() + 1, -1)
-    first_at[place[::-1]] = np.arange(len(vertices))[::-1]
+    flat, volume = flat_and_volume(vertices, faces)
+    edges = edge_table(proper_faces(welded), len(vertices))
+    # In even numbers of triangles, however oriented, a ray's parity is the same all around the edge.
+    odd = edges.uses % 2 == 1
     used = np.zeros(len(vertices), dtype=bool)
     used[faces.ravel()] = True
-    # In even numbers of triangles, however oriented, a ray parity is the same all around the edge.
-    odd = uses % 2 == 1
-    closed = not odd.any()
-    origin = vertices[faces[:, 0]].mean(axis=0)
-    volume = np.einsum("ij,ij->", a - origin, np.cross(b - origin, c - origin))
     return MeshProblems(
         degenerate=np.flatnonzero(flat),
-        duplicate=duplicate,
-        open_edges=first_at[edges[odd]],
-        nonmanifold_edges=first_at[edges[uses > 2]],
-        flipped_edges=first_at[edges[~odd & (balance != 0.0)]],
+        duplicate=repeated_faces(welded),
+        open_edges=edges.ends[odd],
+        nonmanifold_edges=edges.ends[edges.uses > 2],
+        flipped_edges=edges.ends[~odd & (edges.balance != 0)],
         unused_vertices=np.flatnonzero(~used),
-        inverted=bool(closed and volume < 0.0),
+        inverted=bool(volume < 0.0 and not odd.any()),
     )

@@ -15,7 +15,7 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
 from thud.gates import as_points
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
-from thud.shapes.mesh_connectivity import MeshTopology, closed_by_places, connected_parts, same_places
+from thud.shapes.mesh_connectivity import MeshTopology, closed_by_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 from thud.shapes.shape import Part, Shape, box_of_points
 
@@ -99,8 +99,10 @@ class TriangleMesh(Shape):
 
     @cached_property
     def places(self) -> npt.NDArray[np.int64]:
-        """(V,) the same number for vertices in the same place."""
-        return same_places(self._vertices)
+        """(V,) the first vertex in the same place: files of triangle soup repeat them."""
+        from thud.bvh.edge_table import weld
+
+        return weld(self._vertices)
 
     @cached_property
     def _problems(self) -> MeshProblems:
@@ -118,7 +120,7 @@ class TriangleMesh(Shape):
     @cached_property
     def is_closed(self) -> bool:
         """Whether the mesh is a solid: every edge has an even number of triangles."""
-        return self.topology.closed or closed_by_places(self._vertices, self._faces)
+        return self.topology.closed or closed_by_places(self._faces, self.places)
 
     @property
     def is_solid(self) -> bool:  # type: ignore[override]
@@ -126,12 +128,20 @@ class TriangleMesh(Shape):
         return self.is_closed
 
     @cached_property
-    def origin(self) -> Floats:
-        """(3,) the middle of the box about the triangles: the tree's volumes and corners are relative to it."""
+    def _used_box(self) -> tuple[Floats, Floats]:
         from thud.bounds.aabb import used_box
 
-        lower, upper = used_box(self._vertices, self._faces)
-        return 0.5 * (lower + upper)
+        return used_box(self._vertices, self._faces)
+
+    @cached_property
+    def origin(self) -> Floats:
+        """(3,) the middle of the box about the triangles: the tree's volumes and corners are relative to it."""
+        return 0.5 * (self._used_box[0] + self._used_box[1])
+
+    @cached_property
+    def half_extents(self) -> Floats:
+        """(3,) of the box about `origin` that holds the triangles."""
+        return np.maximum(self._used_box[1] - self.origin, self.origin - self._used_box[0])
 
     @cached_property
     def tree(self) -> MeshTree:
@@ -177,9 +187,9 @@ class TriangleMesh(Shape):
     @cached_property
     def pair_obbs(self) -> npt.NDArray[np.float32]:
         """The oriented boxes of the 8-wide form, for distances."""
-        from thud.bvh.pair_tree import pair_obbs
+        from thud.bounds.obb import slot_obbs
 
-        return pair_obbs(self.pair_tree, self.obbs)
+        return slot_obbs(self.pair_tree.node, self.tree.skip, self.tree.first, self.corners, self.obb_weights)
 
     @cached_property
     def spheres(self) -> npt.NDArray[np.float32]:
@@ -208,8 +218,9 @@ class TriangleMesh(Shape):
         else where corners are in one place."""
         if self.topology.closed:
             return self._vertices[self.topology.part_vertices]
-        _, chosen = np.unique(connected_parts(self.places[self._faces]), return_index=True)
-        return self._vertices[self._faces[np.sort(chosen), 0]]
+        from thud.bvh.edge_table import part_vertices
+
+        return self._vertices[part_vertices(self.places[self._faces], len(self._vertices))]
 
     @cached_property
     def support_planes(self) -> SupportPlanes:
@@ -223,10 +234,11 @@ class TriangleMesh(Shape):
     @cached_property
     def wide(self) -> WideTree:
         """The 8-wide form of the tree, for rays and points."""
+        from thud.bounds.aabb import outward_corners
         from thud.bvh.wide import build_wide
 
-        triangles = np.ascontiguousarray(self._vertices[self._faces[self.tree.order]].reshape(-1, 9))
-        return build_wide(self.tree, self.node_boxes, triangles, self.origin)
+        boxes = outward_corners(self.tree.skip, self.tree.first, self.corners)
+        return build_wide(self.tree, boxes, writable(self._vertices), writable(self._faces), self.origin)
 
     @cached_property
     def winding_moments(self) -> Floats:
