@@ -245,7 +245,7 @@ def emit_overlaps8(typing: Any, bounds: Any, at: Any, count: Any, query: Any, or
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vector, keys = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(_I64, LANES)
-        lanes, bits = ir.VectorType(_I32, LANES), ir.VectorType(ir.IntType(1), LANES)
+        lanes = ir.VectorType(_I32, LANES)
         array = context.make_array(sig.args[0])(context, builder, args[0])
         width = builder.extract_value(array.shape, 1)
 
@@ -270,12 +270,13 @@ def emit_overlaps8(typing: Any, bounds: Any, at: Any, count: Any, query: Any, or
         low, high = builder.select(less, me, j), builder.select(less, j, me)
         pairs = builder.or_(builder.shl(low, ir.Constant(keys, [32] * LANES)), high)
         target = builder.gep(context.make_array(sig.args[6])(context, builder, args[6]).data, [args[7]])
-        kind = ir.FunctionType(ir.VoidType(), [keys, target.type, bits])
-        store = builder.module.globals.get("llvm.masked.compressstore.v8i64")
-        if store is None:
-            store = ir.Function(builder.module, kind, "llvm.masked.compressstore.v8i64")
-        builder.call(store, [pairs, target, meet])
-        return builder.ctpop(builder.zext(builder.bitcast(meet, ir.IntType(LANES)), _I64))
+        mask = builder.zext(builder.bitcast(meet, ir.IntType(LANES)), _I64)
+        # Each lane writes where the last hit ended: what misses is written over. A masked store would branch eight times.
+        for lane in range(LANES):
+            builder.store(builder.extract_element(pairs, ir.Constant(_I32, lane)), target)
+            step = builder.and_(builder.lshr(mask, ir.Constant(_I64, lane)), ir.Constant(_I64, 1))
+            target = builder.gep(target, [step])
+        return builder.ctpop(mask)
 
     return signature, codegen
 

@@ -21,7 +21,7 @@ from thud._core.simd_boxes import emit_overlaps8
 from thud.broadphase.boxes import Boxes
 from thud.broadphase.brute import columns, load_box
 from thud.broadphase.pair_set import PairCollector, keep_allowed, scan_run, sorted_pairs
-from thud.broadphase.tolerances import BROAD_CELL, BROAD_CELLS
+from thud.broadphase.tolerances import BROAD_CELL, BROAD_CELLS, BROAD_ROOM
 from thud.bvh.morton_tree import box_extent
 from thud.bvh.radix import sort_with
 from thud.constants import TINY
@@ -255,7 +255,7 @@ class Grid:
             self._cell = 1.0
             return
         edge = common_extent(finite, len(extents))
-        self._cell = max(edge, TINY) * BROAD_CELL if edge > 0.0 else 1.0
+        self._cell = max(edge, TINY) * BROAD_CELL * BROAD_ROOM if edge > 0.0 else 1.0
         self._axis = int(np.argmax(np.ptp(bounds[bounded, :3], axis=0)))
 
     def pairs(self, boxes: Boxes, *, threads: int | None = None) -> Ints:
@@ -271,14 +271,16 @@ class Grid:
         visit = self._visit if len(self._visit) == count else np.arange(count, dtype=np.int32)
         steps = _STEPS / self._cell
         assign_rows(bounds, extents, visit, self._cell, steps, self._axis, cells, members, large, keys, table, starts, totals)
-        small, n_large, rows, least = (int(v) for v in totals)
+        small, n_large, rows, least = totals.tolist()
         starts, source = starts[: rows + 1], members[:small]
         # Eight places more, for loads of eight; those of `step` are beyond all others.
         order, step = np.zeros(small + 8, np.int32), np.full(small + 8, 2**31 - 1, np.int32)
         if sort_rows(cells, starts, source, order, step, _PATIENCE * small) < 0:
             sort_with((cells[source, 0].astype(np.int64) - least).astype(np.uint64), source)
             sort_rows(cells, starts, source, order, step, _PATIENCE * small)
-        self._visit = np.arange(count, dtype=np.int32) if small < count else order[:small].copy()
+        # All come again in this order, those that are not there last.
+        absent = np.flatnonzero(extents < 0.0).astype(np.int32) if small + n_large < count else large[:0]
+        self._visit = np.concatenate([order[:small], large[:n_large], absent])
         sorted_bounds, ahead = np.empty((6, small + 8)), np.empty((rows, 4), np.int32)
         fill_rows(bounds, keys, rows, table, order, sorted_bounds, ahead)
         workers = threads if small >= _SHARED else 1

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError, StaleHandleError
+from thud.world.body_rows import ROW_BITS, ROW_MASK, find_rows, put_poses
 
-#: A handle is generation * 2^32 + row.
-_ROW_BITS = 32
 _ABSENT = np.array([np.inf] * 3 + [-np.inf] * 3)
 
 
@@ -106,26 +105,26 @@ class Bodies:
 
     def handles(self, rows: Ints) -> Ints:
         """Handles of rows that are alive."""
-        return (self.generation[rows] << _ROW_BITS) | rows
+        return (self.generation[rows] << ROW_BITS) | rows
 
     def rows(self, handles: npt.ArrayLike, name: str = "handles") -> Ints:
         """The gate of every handle argument: rows of one or N handles."""
         given = np.atleast_1d(np.asarray(handles))
         if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
             raise InvalidInputError(f"{name}: expected a handle or (N,) handles, got {given.dtype} of shape {given.shape}")
-        given = given.astype(np.int64)
-        rows = given & (2**_ROW_BITS - 1)
-        wrong = (given < 0) | (rows >= self.used)
-        good = np.where(wrong, 0, rows)
-        if self.used:
-            wrong |= ~self.alive[good] | (self.generation[good] != given >> _ROW_BITS)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            row = int(rows[at])
-            was = 0 <= row < self.used and 0 < int(given[at]) >> _ROW_BITS <= int(self.generation[row])
+        given = given if given.dtype == np.int64 and given.flags.carray else given.astype(np.int64)
+        rows = np.empty(len(given), np.int64)
+        at = int(find_rows(given, self.alive, self.generation, self.used, rows))
+        if at >= 0:
+            row = int(given[at]) & ROW_MASK
+            was = row < self.used and 0 < int(given[at]) >> ROW_BITS <= int(self.generation[row])
             why = "its body was removed from this world" if was else "this world never gave it out"
             raise StaleHandleError(f"{name}: row {at} is handle {int(given[at])}: {why}; use what World.add returned")
         return rows
+
+    def place(self, rows: Ints, poses: Floats) -> None:
+        """One or N poses (12 numbers each) of N rows."""
+        put_poses(rows, poses, self.poses, self.moved)
 
     def living(self) -> Ints:
         """Rows that are alive, in order."""

@@ -48,6 +48,31 @@ def part_side(packed, p, r, t, axis):
     return t[axis] - half, t[axis] + half
 
 
+@device
+def at_identity(part_poses, p):
+    """Whether a part stands where its shape does: always so for a shape that is no compound."""
+    return (
+        part_poses[p, 0] == 1.0 and part_poses[p, 4] == 1.0 and part_poses[p, 8] == 1.0
+        and part_poses[p, 9] == 0.0 and part_poses[p, 10] == 0.0 and part_poses[p, 11] == 0.0
+    )  # fmt: skip
+
+
+@device
+def join_sides(a, b):
+    """(lower, upper) of both."""
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+@device
+def put_sides(bounds_out, i, axis, sides):
+    """Write one axis of box i, wider by BODY_BOX of its coordinates unless it is unbounded."""
+    low, high = sides
+    if low > -FARTHEST and high < FARTHEST:
+        blur = BODY_BOX * (abs(low) + abs(high))
+        low, high = low - blur, high + blur
+    bounds_out[i, axis], bounds_out[i, axis + 3] = low, high
+
+
 @kernel("i8, i8, packed, i8[::1], i8[::1], f8[:,::1], i8[::1], f8[:,::1]")
 def body_boxes(start, stop, packed, shape_rows, shape, poses, rows, bounds_out):
     """Boxes of the bodies in `rows`, wider by BODY_BOX of what their coordinates reach to, so that what touches overlaps."""
@@ -56,20 +81,22 @@ def body_boxes(start, stop, packed, shape_rows, shape, poses, rows, bounds_out):
         body_r, body_t = load_rotation(poses, i), load_translation(poses, i)
         s = shape_rows[shape[i]]
         first, count = packed.shape_ints[s, PART_START], packed.shape_ints[s, PART_COUNT]
-        for axis in range(3):
-            bounds_out[i, axis], bounds_out[i, axis + 3] = math.inf, -math.inf
+        if count == 1 and packed.parts.ints[first, KIND] == BOX and at_identity(packed.part_poses, first):
+            # The most common body of all.
+            put_sides(bounds_out, i, 0, part_side(packed, first, body_r, body_t, 0))
+            put_sides(bounds_out, i, 1, part_side(packed, first, body_r, body_t, 1))
+            put_sides(bounds_out, i, 2, part_side(packed, first, body_r, body_t, 2))
+            continue
+        x, y, z = (math.inf, -math.inf), (math.inf, -math.inf), (math.inf, -math.inf)
         for p in range(first, first + count):
             r = compose_rotation(body_r, load_rotation(packed.part_poses, p))
             t = transform(body_r, body_t, load_translation(packed.part_poses, p))
-            for axis in range(3):
-                low, high = part_side(packed, p, r, t, axis)
-                bounds_out[i, axis] = min(bounds_out[i, axis], low)
-                bounds_out[i, axis + 3] = max(bounds_out[i, axis + 3], high)
-        for axis in range(3):
-            low, high = bounds_out[i, axis], bounds_out[i, axis + 3]
-            if low > -FARTHEST and high < FARTHEST:
-                blur = BODY_BOX * (abs(low) + abs(high))
-                bounds_out[i, axis], bounds_out[i, axis + 3] = low - blur, high + blur
+            x = join_sides(x, part_side(packed, p, r, t, 0))
+            y = join_sides(y, part_side(packed, p, r, t, 1))
+            z = join_sides(z, part_side(packed, p, r, t, 2))
+        put_sides(bounds_out, i, 0, x)
+        put_sides(bounds_out, i, 1, y)
+        put_sides(bounds_out, i, 2, z)
 
 
 @kernel("i8, i8, packed, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[:,::1], i8[::1], f8[:,::1]")

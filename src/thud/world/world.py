@@ -249,8 +249,7 @@ class World:
         rows, fresh = self._bodies.rows(handles), as_poses(poses, "poses")
         if len(fresh) not in (1, len(rows)):
             raise InvalidInputError(f"poses: expected 1 or {len(rows)} poses, got {len(fresh)}")
-        self._bodies.poses[rows] = fresh
-        self._bodies.moved[rows] = True
+        self._bodies.place(rows, fresh)
 
     def poses(self, handles: npt.ArrayLike | None = None) -> Floats:
         """(N, 7) poses [x y z qw qx qy qz] of some or all bodies (in the order of `handles()`)."""
