@@ -20,6 +20,9 @@ ROTATION_TOLERANCE = 1e-6
 #: Others are replaced by a rotation close by.
 ROTATION_EXACT = 1e-14
 
+#: One in single precision is off by up to 3e-7. What the square of that adds to the rotation close by, 3e-14, is left out.
+ROTATION_SINGLE = 3e-7
+
 #: Poses are accepted up to this far from the origin (metres), shapes up to this size, and down to its inverse: sixth powers of
 #: lengths, which the simplexes of GJK take, stay numbers.
 FARTHEST_POSE = 1e30

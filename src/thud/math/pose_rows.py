@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.constants import FARTHEST_POSE, ROTATION_EXACT, ROTATION_TOLERANCE
+from thud.constants import FARTHEST_POSE, ROTATION_EXACT, ROTATION_SINGLE, ROTATION_TOLERANCE
 
 D = np.float64
 
@@ -86,12 +86,15 @@ def put_matrix(rows_out, i, first, second, third):
         return False
     if off > ROTATION_EXACT:
         # S = I - E / 2 + 3 / 8 E^2.
-        s00 = 1.0 - 0.5 * e00 + 0.375 * (e00 * e00 + e01 * e01 + e02 * e02)
-        s11 = 1.0 - 0.5 * e11 + 0.375 * (e01 * e01 + e11 * e11 + e12 * e12)
-        s22 = 1.0 - 0.5 * e22 + 0.375 * (e02 * e02 + e12 * e12 + e22 * e22)
-        s01 = -0.5 * e01 + 0.375 * (e00 * e01 + e01 * e11 + e02 * e12)
-        s02 = -0.5 * e02 + 0.375 * (e00 * e02 + e01 * e12 + e02 * e22)
-        s12 = -0.5 * e12 + 0.375 * (e01 * e02 + e11 * e12 + e12 * e22)
+        s00, s11, s22 = 1.0 - 0.5 * e00, 1.0 - 0.5 * e11, 1.0 - 0.5 * e22
+        s01, s02, s12 = -0.5 * e01, -0.5 * e02, -0.5 * e12
+        if off > ROTATION_SINGLE:
+            s00 += 0.375 * (e00 * e00 + e01 * e01 + e02 * e02)
+            s11 += 0.375 * (e01 * e01 + e11 * e11 + e12 * e12)
+            s22 += 0.375 * (e02 * e02 + e12 * e12 + e22 * e22)
+            s01 += 0.375 * (e00 * e01 + e01 * e11 + e02 * e12)
+            s02 += 0.375 * (e00 * e02 + e01 * e12 + e02 * e22)
+            s12 += 0.375 * (e01 * e02 + e11 * e12 + e12 * e22)
         a, b, c = a * s00 + b * s01 + c * s02, a * s01 + b * s11 + c * s12, a * s02 + b * s12 + c * s22
         d, e, f = d * s00 + e * s01 + f * s02, d * s01 + e * s11 + f * s12, d * s02 + e * s12 + f * s22
         g, h, k = g * s00 + h * s01 + k * s02, g * s01 + h * s11 + k * s12, g * s02 + h * s12 + k * s22
