@@ -54,6 +54,30 @@ def test_signed_distance_is_about_the_shortest_way_out(case: int) -> None:
     assert depth <= 1.1 * far * (1.0 - np.minimum(back.time, 1.0)).min()
 
 
+@pytest.mark.parametrize("turn", [[1.0, 0, 0, 0], [0.8, 0.36, 0.48, 0]])
+@pytest.mark.skipif(SIZE == "small", reason="40,000 triangles")
+def test_concentric_balls_of_many_triangles(turn: list[float]) -> None:
+    # Their hulls' depth is all but the same in every direction. Its search ended undecided, and the way out began at a
+    # millionth of the size instead, grew to 0.0006 and was called an answer without a look at whether it led out.
+    rows, columns = 100, 200
+    u = np.linspace(0, np.pi, rows + 1)[1:-1, None]
+    v = np.linspace(0, 2 * np.pi, columns, endpoint=False)[None]
+    rings = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.broadcast_to(np.cos(u), (rows - 1, columns))], axis=-1)
+    points = np.concatenate([rings.reshape(-1, 3), [[0, 0, 1.0], [0, 0, -1.0]]])
+    at = np.arange((rows - 1) * columns).reshape(rows - 1, columns)
+    beside = np.roll(at, -1, axis=1)
+    strips = [[at[:-1], at[1:], beside[:-1]], [beside[:-1], at[1:], beside[1:]]]
+    faces = [np.stack([corner.ravel() for corner in strip], axis=1) for strip in strips]
+    poles = np.full(columns, len(points) - 2), np.full(columns, len(points) - 1)
+    faces += [np.stack([poles[0], at[0], beside[0]], axis=1), np.stack([poles[1], beside[-1], at[-1]], axis=1)]
+    a, b = (thud.TriangleMesh(points, np.concatenate(faces)) for _ in range(2))
+    found = thud.distance(a, b, None, thud.Pose([0, 0, 0], turn), signed=True)
+    assert found.status[0] == thud.Status.OVERLAPPING
+    assert -2.0 <= found.distance[0] < -1.999
+    clear = -found.distance[0] * (1 + 1e-6) * found.normal[0]
+    assert not thud.intersects(a, b, None, thud.Pose(clear, turn))[0]
+
+
 def test_sign_agrees_with_contains() -> None:
     # A mesh so small that it is all but a point.
     speck = thud.TriangleMesh(1e-7 * np.asarray(CUBE.vertices), CUBE.faces)

@@ -15,7 +15,7 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidShapeError
-from thud.mesh.depth import clearing_translation, half_spaces, sphere_directions
+from thud.mesh.depth import Clearing, clearing_translation, half_spaces, sphere_directions
 from thud.mesh.dispatch import convex_distance, distance, mesh_contains, triangle_pairs
 from thud.mesh.tolerances import NO_MEAN, PATCH_AGREE, PATCH_DIRECTIONS, PATCH_NORMAL, SPAN_ROUNDING
 from thud.mesh.trees import box_tree
@@ -309,7 +309,7 @@ def _submerged(side: _MeshSide, other: _MeshSide, crossing: Ints, threads: int |
 
 def _patch_points(a: _Side, b: _Side, max_points: int, threads: int | None) -> list[tuple[Floats, Floats, float, int]]:
     """(point, normal, depth, feature) of the contacts of one patch."""
-    shift, point = _patch_translation(a, b, threads)
+    shift, point, _clears = _patch_translation(a, b, threads)
     depth = float(np.linalg.norm(shift))
     normal = shift / depth
     # The last point where they part: A's surface there, B's behind it by the depth.
@@ -336,8 +336,8 @@ def _feature(a: _Side, b: _Side) -> int:
     return first_a * 2**31 + first_b
 
 
-def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats, Floats]:
-    """(translation of B that clears the patch, point of A where they separate)."""
+def _patch_translation(a: _Side, b: _Side, threads: int | None) -> Clearing:
+    """A way out of the patch for B."""
     part_a, part_b = a.part, b.part
     mean = a.mean_normal() - b.mean_normal()
     length = float(np.linalg.norm(mean))
@@ -350,15 +350,15 @@ def _patch_translation(a: _Side, b: _Side, threads: int | None) -> tuple[Floats,
     if not solid:
         back = clearing_translation(*arguments, directions=around[:0], starts=0, along=-mean)
     straight = clearing_translation(*arguments, directions=around[:0], starts=0, along=mean)
-    if not solid and np.linalg.norm(back[0]) < np.linalg.norm(straight[0]):
+    if not solid and np.linalg.norm(back.shift) < np.linalg.norm(straight.shift):
         straight, mean = back, -mean
     # Out of a solid, not through it.
     toward = mean if solid else None
     around = around[around @ mean > 0.1] if solid else around
     best = clearing_translation(*arguments, directions=around, starts=2, along=mean, toward=toward)
     size = min(part.bounding_sphere()[1] for part in (part_a, part_b))
-    limit = PATCH_NORMAL * np.linalg.norm(best[0]) + PATCH_AGREE * size
-    return straight if np.linalg.norm(straight[0]) <= limit else best
+    limit = PATCH_NORMAL * np.linalg.norm(best.shift) + PATCH_AGREE * size
+    return straight if np.linalg.norm(straight.shift) <= limit else best
 
 
 def _heights(points: Floats, normal: Floats, corners: Floats) -> Floats:

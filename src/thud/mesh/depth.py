@@ -11,6 +11,7 @@ disjoint by the cast that led to it.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.errors import UnboundedShapeError
 from thud.mesh.tolerances import (
+    CLEAR_ATTEMPTS,
     CLEAR_FURTHER,
     CLEAR_LEAST,
     DEPTH_DIRECTIONS,
@@ -40,6 +42,17 @@ from thud.shapes.shape import HALF_SPACE, Shape
 _STILL = np.zeros((1, 3))
 
 
+class Clearing(NamedTuple):
+    """A way out for B, in the world."""
+
+    shift: Floats
+    """(3,) translation of B."""
+    point: Floats
+    """(3,) point of A where they then touch."""
+    clears: bool
+    """Whether B was found free of A on this way; if not, no way was."""
+
+
 def signed_distance(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None = None
 ) -> Distances:
@@ -48,11 +61,11 @@ def signed_distance(
     out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
     for row in np.flatnonzero(out.distance == 0.0):
         pose_a, pose_b = some_rows(rows_a, np.array([row]), count), some_rows(rows_b, np.array([row]), count)
-        shift, point = clearing_translation(a, b, pose_a[:1], pose_b[:1], threads)
-        depth = float(np.linalg.norm(shift))
-        out.distance[row], out.point_a[row], out.point_b[row] = -depth, point, point - shift
-        out.normal[row] = shift / depth if depth > 0.0 else _any_normal(a, b, pose_a, pose_b)
-        out.status[row] = Status.OVERLAPPING
+        found = clearing_translation(a, b, pose_a[:1], pose_b[:1], threads)
+        depth = float(np.linalg.norm(found.shift))
+        out.distance[row], out.point_a[row], out.point_b[row] = -depth, found.point, found.point - found.shift
+        out.normal[row] = found.shift / depth if depth > 0.0 else _any_normal(a, b, pose_a, pose_b)
+        out.status[row] = Status.OVERLAPPING if found.clears else Status.UNCONVERGED
     return out
 
 
@@ -83,8 +96,8 @@ def clearing_translation(
     starts: int = DEPTH_STARTS,
     along: Floats | None = None,
     toward: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """(translation of B, point of A where they then touch) in the world, for one pose each that overlap.
+) -> Clearing:
+    """A short translation of B after which the two only touch, for one pose each that overlap.
 
     directions : (D, 3) unit directions to look in; default: all around
     starts : how many of the best of them to refine
@@ -96,10 +109,10 @@ def clearing_translation(
         if half_spaces(shape):
             # Out along its normal is the shortest way, and the only one needed.
             search.back_from(search.outside(is_a))
-            return search.shift, search.point
+            return search.answer()
     search.back_from(search.hulls_apart() if along is None else search.far_along(along))
     if search.length == 0.0:
-        return search.shift, search.point
+        return search.answer()
     around = sphere_directions(DEPTH_DIRECTIONS) if directions is None else directions
     ends = search.length * DEPTH_WIDER * around
     # Those that are no better than the best so far may still lead to something better nearby.
@@ -115,7 +128,7 @@ def clearing_translation(
             chosen.append((length, direction))
     for length, direction in chosen:
         search.refine(length, direction)
-    return search.shift, search.point
+    return search.answer()
 
 
 def half_spaces(shape: Shape) -> list[tuple[Floats, float]]:
@@ -144,6 +157,11 @@ class _Search:
     ) -> None:
         self.a, self.b, self.row_a, self.row_b, self.threads, self.toward = a, b, row_a, row_b, threads, toward
         self.shift, self.point, self.length = np.zeros(3), row_a[0, 9:].copy(), math.inf
+        self.clears = False
+
+    def answer(self) -> Clearing:
+        """The shortest way so far."""
+        return Clearing(self.shift, self.point, self.clears)
 
     def _moved(self, shifts: Floats) -> Floats:
         rows = np.repeat(self.row_b, len(shifts), axis=0)
@@ -156,7 +174,10 @@ class _Search:
             return np.zeros(0, dtype=bool)
         rows = self._moved(shifts)
         free = ~ask_pair("intersects", self.a, self.b, self.row_a, rows, len(shifts), threads=self.threads)
-        return free if self.toward is None else free & (shifts @ self.toward > 0.0)
+        if self.toward is not None:
+            free &= shifts @ self.toward > 0.0
+        self.clears = self.clears or bool(free.any())
+        return free
 
     def backs(self, shifts: Floats) -> Floats:
         """Each translation shortened until the two touch; the best is kept."""
@@ -180,10 +201,13 @@ class _Search:
         """Start from a translation that clears all, or that touches."""
         further = shift * (1.0 + CLEAR_FURTHER)
         self.length, self.shift, self.point = float(np.linalg.norm(further)), further, self.row_a[0, 9:].copy()
-        for _ in range(60):
+        for attempt in range(CLEAR_ATTEMPTS):
             if self.free(further[None])[0]:
                 break
-            further = further * 1.1
+            # A little farther each time; at last so far that balls about the two are apart.
+            length = float(np.linalg.norm(further))
+            last = self.far_along(further / length) if attempt == CLEAR_ATTEMPTS - 2 and length > 0.0 else further
+            further = last if np.isfinite(last).all() and np.linalg.norm(last) > 1.1 * length else further * 1.1
             self.length, self.shift = float(np.linalg.norm(further)), further
         # Where the two touch is known from the way back alone.
         self.length = math.inf
@@ -219,7 +243,8 @@ class _Search:
         """A translation that parts the two hulls."""
         pair = convex_cover(self.a), convex_cover(self.b)
         found = dispatch.distance(pack(pair), PAIR, self.row_a, self.row_b, 0, 1, signed=True, threads=1)
-        if found.distance[0] < 0.0 and found.normal[0].any() and found.status[0] == Status.OVERLAPPING:
+        # Where the search has not converged the depth is larger than need be, and still parts them.
+        if -np.inf < found.distance[0] < 0.0 and found.normal[0].any():
             return -found.distance[0] * found.normal[0]
         return np.array([0.0, 0.0, CLEAR_LEAST * (pair[0].bounding_sphere()[1] + pair[1].bounding_sphere()[1])])
 

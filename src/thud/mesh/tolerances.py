@@ -115,3 +115,7 @@ PATCH_AGREE = 1e-6
 #: depth is 0, or unknown, it is CLEAR_LEAST of the sizes.
 CLEAR_FURTHER = 1e-7
 CLEAR_LEAST = 1e-6
+
+#: Tries to find a translation that clears, each a tenth longer than the one before (a count). Roundoff of the hulls' depth
+#: needs one or two; the last one goes as far as balls about the two reach.
+CLEAR_ATTEMPTS = 12
