@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import thud
 from tests.fuzz.blocks import Block
 from tests.fuzz.invariants import UNCONVERGED, check_invariants, check_oracles, query
+from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST, EPA_GAP, EPA_GAP_CURVED
 from thud.shapes import Shape
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
@@ -336,3 +339,10 @@ def test_contacts_near_the_apex_of_a_cone_are_on_its_side():
     for shape, pose, side in ((a, poses[0], 0.5), (b, poses[1], -0.5)):
         surface = found.point + side * found.depth[:, None] * found.normal
         assert thud.closest_point(shape, surface, pose=pose, signed=True).distance.max() < 1e-4 * 1.4
+
+
+def test_the_page_on_epa_states_the_limits_of_the_code() -> None:
+    # It named an older number of faces.
+    page = (Path(__file__).parents[2] / "docs" / "epa.md").read_text()
+    for number in (f"{EPA_FACES:,}", str(EPA_FACES_FIRST), f"{EPA_GAP:.0e}", f"{EPA_GAP_CURVED:.0e}".replace("e-0", "e-")):
+        assert number in page
