@@ -68,7 +68,8 @@ class Contacts:
     depth: Floats
     """(M,) metres, positive in penetration, negative within `margin` of contact."""
     feature: Ints
-    """(M,) id of the features in contact, stable while they stay the same."""
+    """(M,) id of what touches there, the same in the next frame while the same features do: A's feature times 2^32, and B's. 0:
+    the deepest point, where no two faces or lines touch. With A and B swapped the two halves are swapped."""
     patch: Ints
     """(M,) number of the contact patch within its row: one for each pair of convex parts that touch, each connected crossing of
     meshes, each patch of a displaced surface."""
@@ -178,7 +179,8 @@ class WorldContacts:
     depth: Floats
     """(M,) metres, positive in penetration, negative within `margin` of contact."""
     feature: Ints
-    """(M,) id of the features in contact, stable while they stay the same."""
+    """(M,) id of what touches there, the same in the next frame while the same features do: A's feature times 2^32, and B's. 0:
+    the deepest point, where no two faces or lines touch. With A and B swapped the two halves are swapped."""
     patch: Ints
     """(M,) number of the contact patch within its pair."""
     status: Bytes

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.pairing.random_draws import mesh_of
 from thud.errors import InvalidInputError, UnboundedShapeError, UnsupportedQueryError
 from thud.terrain import from_heights
 
@@ -153,3 +154,23 @@ def test_a_ray_never_enters_a_cone_along_its_normal() -> None:
     assert hit.sum() > 500
     assert (np.einsum("ij,ij->i", hits.normal, directions)[hit] <= 1e-9).all()
     np.testing.assert_allclose(np.linalg.norm(hits.normal[hit], axis=1), 1.0, atol=1e-12)
+
+
+def test_a_touch_far_from_the_origin_has_a_point_of_both() -> None:
+    # Touching to roundoff, four thousand kilometres out: the cast back from the way out missed, and its point, 0, was taken.
+    parts = [thud.Ellipsoid([0.6694785110166769, 0.6202094959238073, 0.4660782485313629]), thud.Box([0.5, 0.5, 0.5])]
+    places = [
+        [-0.46236930588177483, 0.46562644012171805, 0.20272150093928565],
+        [-0.6103992978395614, -0.28454087761228825, -0.5886596952003192],
+    ]
+    turn = [
+        [2.5679696211600711e-02, -8.8392182891479443e-01, -4.6692906695814579e-01, -2.8735004003172494e06],
+        [9.0798029891450327e-01, 2.1603407532929519e-01, -3.5902793077941120e-01, -2.0429445676497230e06],
+        [4.1822521443070498e-01, -4.1474266559463246e-01, 8.0813129586091992e-01, 2.9071292453748016e06],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+    at = np.array([-2873498.4601125326, -2042944.7268854976, 2907128.06181477, 0.7071067811865476, 0, 0, 0.7071067811865476])
+    found = thud.distance(thud.Compound(parts, thud.Pose(places)), mesh_of(20), turn, at, signed=True)
+    assert abs(found.distance[0]) < 1e-6
+    assert np.linalg.norm(found.point_a[0] - np.array(turn)[:3, 3]) < 2.0
+    assert np.linalg.norm(found.point_b[0] - at[:3]) < 1.0

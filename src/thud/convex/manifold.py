@@ -7,6 +7,10 @@ points alone are.
 
 A's frame throughout. The depth of each point is measured along the shared normal between the two faces, so none is
 deeper than the penetration depth itself.
+
+A point is known by what touches there: a corner of one face on the other face, or two sides that cross. Corners, sides and
+faces have numbers in their own part, whichever of the two is the reference, so that the same point has the same id in the next
+frame, and with A and B swapped the two halves of it swapped. 0 stands for the witness point.
 """
 
 from __future__ import annotations
@@ -19,9 +23,15 @@ import numpy as np
 from thud._core.arrays import Floats
 from thud._core.decorators import device, kernel, view_device
 from thud.convex.support import hull_support, load_part, support
-from thud.convex.tolerances import MANIFOLD_CAP_SIDES, MANIFOLD_PARALLEL, MANIFOLD_SLACK, MANIFOLD_TIE
+from thud.convex.tolerances import (
+    MANIFOLD_ALIKE,
+    MANIFOLD_CAP_SIDES,
+    MANIFOLD_PARALLEL,
+    MANIFOLD_SLACK,
+    MANIFOLD_TIE,
+)
 from thud.math.pose import rotate, unrotate
-from thud.math.vec3 import cross, dot, sub
+from thud.math.vec3 import cross, dot, norm2, sub
 from thud.shapes.packed import (
     BOUND,
     EDGE_START,
@@ -40,6 +50,16 @@ from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, HALF_SPACE, HULL
 
 _SQUARE = math.sqrt(1.0 - MANIFOLD_PARALLEL * MANIFOLD_PARALLEL)
 
+#: What a feature of a part is: its number is added. A part has fewer than 2^28 of each.
+CORNER, SIDE, FACE = float(1 << 28), float(2 << 28), float(3 << 28)
+
+#: Columns of a polygon's corners: place (3), feature of its own part, feature of the other part (0: its face), and what the way
+#: to the next corner runs along: a side of its own, or -1 - k for side k of the reference.
+OWN, OTHER, ALONG = 3, 4, 5
+
+#: Columns of a manifold's points: place (3), depth, features of A and B.
+DEPTH, FEATURE_A, FEATURE_B = 3, 4, 5
+
 
 class ManifoldSpace(NamedTuple):
     """Polygons that are clipped. Each thread has its own."""
@@ -48,19 +68,20 @@ class ManifoldSpace(NamedTuple):
     face_b: Floats
     spare: Floats
     found: Floats
-    """Points of a manifold: place, depth, feature."""
+    """Points of a manifold."""
 
 
 @view_device
 def new_manifold_space(corners):
     """For faces of so many corners."""
     many = 3 * corners
-    return ManifoldSpace(np.empty((many, 3)), np.empty((many, 3)), np.empty((many, 3)), np.empty((many, 5)))
+    return ManifoldSpace(np.empty((many, 6)), np.empty((many, 6)), np.empty((many, 6)), np.empty((many, 6)))
 
 
 @device
-def _set(points, k, p):
+def _set(points, k, p, own, along):
     points[k, 0], points[k, 1], points[k, 2] = p
+    points[k, OWN], points[k, OTHER], points[k, ALONG] = own, 0.0, along
 
 
 @device
@@ -69,13 +90,28 @@ def _get(points, k):
 
 
 @device
-def _cap(points, radius, z, up, ux, uy):
-    """Polygon inscribed in a cap, counter-clockwise seen from outside, with a corner at the azimuth (ux, uy)."""
+def _copy(source, k, target, j):
+    for c in range(6):
+        target[j, c] = source[k, c]
+
+
+@device
+def _cap(points, radius, z, up):
+    """Polygon inscribed in a cap, counter-clockwise seen from outside, its corners at azimuths that stay."""
+    first = 0 if up else MANIFOLD_CAP_SIDES
     for k in range(MANIFOLD_CAP_SIDES):
         angle = (2.0 * math.pi / MANIFOLD_CAP_SIDES) * (k if up else -k)
-        c, s = math.cos(angle), math.sin(angle)
-        _set(points, k, (radius * (c * ux - s * uy), radius * (s * ux + c * uy), z))
+        _set(points, k, (radius * math.cos(angle), radius * math.sin(angle), z), CORNER + first + k, SIDE + first + k)
     return MANIFOLD_CAP_SIDES
+
+
+@device
+def _line(points, p, q):
+    """The line of a round side, from its lower end to its upper one."""
+    ends, line = 2 * MANIFOLD_CAP_SIDES, SIDE + 2 * MANIFOLD_CAP_SIDES
+    _set(points, 0, p, CORNER + ends, line)
+    _set(points, 1, q, CORNER + ends + 1, line)
+    return 2
 
 
 @device
@@ -106,7 +142,7 @@ def _facing(packed, part, d):
 def _face_toward(packed, part, d, points):
     """The face of the part that looks most along the unit vector d, part's frame.
 
-    Writes its corners into `points`; returns (corner count, unit normal, id of the face or -1).
+    Writes its corners into `points`; returns (corner count, unit normal, number of the face).
     """
     kind = packed.parts.ints[part, KIND]
     radius = packed.parts.reals[part, RADIUS]
@@ -120,51 +156,56 @@ def _face_toward(packed, part, d, points):
         low, high = packed.loop_starts[loop], packed.loop_starts[loop + 1]
         for k in range(low, high):
             v = start + packed.loops[k, 0]
-            _set(points, k - low, (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v]))
+            corner = (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v])
+            _set(points, k - low, corner, CORNER + packed.loops[k, 0], SIDE + packed.loops[k, 1])
         return high - low, (packed.planes[face, 0], packed.planes[face, 1], packed.planes[face, 2]), face - first
     if kind == CYLINDER:
         if abs(d[2]) >= across:
             up = d[2] > 0.0
-            return _cap(points, p0, p1 if up else -p1, up, ux, uy), (0.0, 0.0, 1.0 if up else -1.0), 0 if up else 1
-        _set(points, 0, (p0 * ux, p0 * uy, -p1))
-        _set(points, 1, (p0 * ux, p0 * uy, p1))
-        return 2, (ux, uy, 0.0), 2
+            return _cap(points, p0, p1 if up else -p1, up), (0.0, 0.0, 1.0 if up else -1.0), 0 if up else 1
+        return _line(points, (p0 * ux, p0 * uy, -p1), (p0 * ux, p0 * uy, p1)), (ux, uy, 0.0), 2
     if kind == CONE:
         slant = math.sqrt(p0 * p0 + 4.0 * p1 * p1)
         nr, nz = 2.0 * p1 / slant, p0 / slant
         if -d[2] >= nr * across + nz * d[2]:
-            return _cap(points, p0, -p1, False, ux, uy), (0.0, 0.0, -1.0), 0
-        _set(points, 0, (p0 * ux, p0 * uy, -p1))
-        _set(points, 1, (0.0, 0.0, p1))
-        return 2, (ux * nr, uy * nr, nz), 1
+            return _cap(points, p0, -p1, False), (0.0, 0.0, -1.0), 1
+        return _line(points, (p0 * ux, p0 * uy, -p1), (0.0, 0.0, p1)), (ux * nr, uy * nr, nz), 2
     if kind == CAPSULE and p1 > 0.0:
         # The line of the side that faces d, not the ends moved along d: those leave the surface where it is tilted.
-        _set(points, 0, (radius * ux, radius * uy, -p1))
-        _set(points, 1, (radius * ux, radius * uy, p1))
-        return 2, (ux, uy, 0.0), 0
+        return _line(points, (radius * ux, radius * uy, -p1), (radius * ux, radius * uy, p1)), (ux, uy, 0.0), 2
     # A point: sphere, ellipsoid.
     p = support(packed.parts, load_part(packed.parts, part), d)
-    _set(points, 0, (p[0] + radius * d[0], p[1] + radius * d[1], p[2] + radius * d[2]))
-    return 1, d, -1
+    _set(points, 0, (p[0] + radius * d[0], p[1] + radius * d[1], p[2] + radius * d[2]), 0.0, 0.0)
+    return 1, d, 0
 
 
-@kernel
-def _clip(points, count, spare, origin, inward):
-    """Keep the part of the polygon (or segment) on the inner side of a plane; returns the new count."""
-    kept = 0
+@device
+def _clip(points, count, spare, face, side, sides, inward):
+    """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`.
+    Returns the new count."""
+    origin, kept = _get(face, side), 0
     for k in range(count):
-        p, q = _get(points, k), _get(points, (k + 1) % count)
+        after = (k + 1) % count
+        p, q = _get(points, k), _get(points, after)
         sp, sq = dot(inward, sub(p, origin)), dot(inward, sub(q, origin))
         if sp >= 0.0:
-            _set(spare, kept, p)
+            _copy(points, k, spare, kept)
             kept += 1
         # A segment has one side only, a polygon closes.
         if (sp < 0.0) != (sq < 0.0) and (count > 2 or k == 0):
             u = sp / (sp - sq)
-            _set(spare, kept, (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2])))
+            along = points[k, ALONG]
+            own, other = along, face[side, ALONG]
+            if along < 0.0:
+                # Two sides of the reference meet: one of its corners, on the face that is clipped.
+                own, other = 0.0, face[side if np.int64(-along) - 1 == side - 1 else (side + 1) % sides, OWN]
+            at = (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2]))
+            # From here on along the polygon's own side where it comes in, along the reference's where it goes out.
+            _set(spare, kept, at, own, along if sp < 0.0 else -1.0 - side)
+            spare[kept, OTHER] = other
             kept += 1
     for k in range(kept):
-        _set(points, k, _get(spare, k))
+        _copy(spare, k, points, k)
     return kept
 
 
@@ -172,34 +213,46 @@ def _clip(points, count, spare, origin, inward):
 def _clip_by_face(points, count, spare, face, sides, n):
     """Clip `points` against the sides of the polygon `face`, along n (outward of the face)."""
     for k in range(sides):
-        p, q = _get(face, k), _get(face, (k + 1) % sides)
-        inward = cross(n, sub(q, p))
-        count = _clip(points, count, spare, p, inward)
+        inward = cross(n, sub(_get(face, (k + 1) % sides), _get(face, k)))
+        count = _clip(points, count, spare, face, k, sides, inward)
         if count == 0:
             break
     return count
+
+
+@device
+def _put_point(out, k, q, half, n, depth, feature_a, feature_b):
+    """Point k of a manifold: `half` of the depth along n from q, on one of the faces."""
+    out[k, 0], out[k, 1], out[k, 2] = q[0] + half * n[0], q[1] + half * n[1], q[2] + half * n[2]
+    out[k, DEPTH], out[k, FEATURE_A], out[k, FEATURE_B] = depth, feature_a, feature_b
+
+
+@device
+def _or_face(feature, face):
+    """A feature, or the face that stands for it."""
+    return feature if feature > 0.0 else FACE + face
 
 
 @kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
 def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
 
-    Writes up to `limit` rows (point, depth, feature as a float) into space.found; returns how many.
+    Writes up to `limit` points into space.found; returns how many.
     """
     face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
     kind_a, kind_b = packed.parts.ints[a, KIND], packed.parts.ints[b, KIND]
     witness = (p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2])
-    count_a, count_b, feature_a, feature_b = 0, 0, -1, -1
+    count_a, count_b, number_a, number_b = 0, 0, 0, 0
     normal_a, normal_b = n, (-n[0], -n[1], -n[2])
     if kind_a != HALF_SPACE:
-        count_a, normal_a, feature_a = _face_toward(packed, a, n, face_a)
+        count_a, normal_a, number_a = _face_toward(packed, a, n, face_a)
     if kind_b != HALF_SPACE:
         m = unrotate(r, n)
-        count_b, normal_b, feature_b = _face_toward(packed, b, (-m[0], -m[1], -m[2]), face_b)
+        count_b, normal_b, number_b = _face_toward(packed, b, (-m[0], -m[1], -m[2]), face_b)
         normal_b = rotate(r, normal_b)
         for k in range(count_b):
             q = rotate(r, _get(face_b, k))
-            _set(face_b, k, (q[0] + t[0], q[1] + t[1], q[2] + t[2]))
+            face_b[k, 0], face_b[k, 1], face_b[k, 2] = q[0] + t[0], q[1] + t[1], q[2] + t[2]
     square_a, square_b = dot(normal_a, n), -dot(normal_b, n)
     # A half-space is a face without sides. Prefer A as the reference where both are as square.
     face_like_a = kind_a == HALF_SPACE or (count_a >= 3 and square_a >= _SQUARE)
@@ -212,37 +265,32 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
         for k in range(count):
             q = _get(face_b, k)
             depth = dot(normal_a, sub(origin, q)) / square_a
-            out[k, 0], out[k, 1], out[k, 2] = q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2]
-            out[k, 3] = depth
+            feature_a, feature_b = _or_face(face_b[k, OTHER], number_a), _or_face(face_b[k, OWN], number_b)
+            _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
     elif face_like_b and count_a > 1:
         count = _clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]))
         origin = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
         for k in range(count):
             q = _get(face_a, k)
             depth = dot(normal_b, sub(origin, q)) / square_b
-            out[k, 0], out[k, 1], out[k, 2] = q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2]
-            out[k, 3] = depth
+            feature_a, feature_b = _or_face(face_a[k, OWN], number_a), _or_face(face_a[k, OTHER], number_b)
+            _put_point(out, k, q, -0.5 * depth, n, depth, feature_a, feature_b)
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
         count = _segment_contacts(face_a, face_b, spare, n, _end_radii(packed, a), _end_radii(packed, b), out)
     # Keep what is within the margin, in place.
     kept = 0
     for k in range(count):
-        if out[k, 3] >= -margin:
-            for c in range(4):
-                out[kept, c] = out[k, c]
+        if out[k, DEPTH] >= -margin:
+            _copy(out, k, out, kept)
             kept += 1
     # The deepest point is always among them, even where a face stands for a curved surface.
     deepest = -math.inf
     for k in range(kept):
-        deepest = max(deepest, out[k, 3])
+        deepest = max(deepest, out[k, DEPTH])
     if deepest < -d - MANIFOLD_SLACK * (packed.parts.reals[a, BOUND] if kind_a != HALF_SPACE else packed.parts.reals[b, BOUND]):
-        out[kept, 0], out[kept, 1], out[kept, 2] = witness
-        out[kept, 3] = -d
+        _put_point(out, kept, witness, 0.0, n, -d, 0.0, 0.0)
         kept += 1
-    kept = _reduce(out, kept, limit)
-    for k in range(kept):
-        out[k, 4] = ((feature_a + 1.0) * 1048576.0 + (feature_b + 1.0)) * 64.0 + k
-    return kept
+    return _reduce(out, kept, limit)
 
 
 @device
@@ -267,9 +315,9 @@ def _segment_contacts(face_a, face_b, spare, n, radii_a, radii_b, out):
     if dot(c, c) > MANIFOLD_PARALLEL * MANIFOLD_PARALLEL * u2 * dot(w, w):
         return 0
     thin = min(radii_a[0], radii_b[0])
-    count = _clip(face_b, 2, spare, a0, u)
+    count = _cut(face_b, 2, spare, a0, u, face_a[0, OWN])
     if count > 0:
-        count = _clip(face_b, count, spare, a1, (-u[0], -u[1], -u[2]))
+        count = _cut(face_b, count, spare, a1, (-u[0], -u[1], -u[2]), face_a[1, OWN])
     kept = 0
     for k in range(count):
         q = _get(face_b, k)
@@ -281,33 +329,85 @@ def _segment_contacts(face_a, face_b, spare, n, radii_a, radii_b, out):
         aside = MANIFOLD_PARALLEL * max(here, MANIFOLD_PARALLEL * thin)
         if dot(across, across) - depth * depth > aside * aside:
             continue
-        out[kept, 0], out[kept, 1], out[kept, 2] = (
-            q[0] + 0.5 * depth * n[0],
-            q[1] + 0.5 * depth * n[1],
-            q[2] + 0.5 * depth * n[2],
-        )
-        out[kept, 3] = depth
+        feature_a = face_b[k, OTHER] if face_b[k, OTHER] > 0.0 else face_a[0, ALONG]
+        _put_point(out, kept, q, 0.5 * depth, n, depth, feature_a, face_b[k, OWN])
         kept += 1
+    return kept
+
+
+@device
+def _cut(points, count, spare, origin, inward, end):
+    """Cut a segment by the plane through one end of the other, whose number that end is; returns the new count."""
+    kept = 0
+    for k in range(count):
+        p, q = _get(points, k), _get(points, (k + 1) % count)
+        sp, sq = dot(inward, sub(p, origin)), dot(inward, sub(q, origin))
+        if sp >= 0.0:
+            _copy(points, k, spare, kept)
+            kept += 1
+        if (sp < 0.0) != (sq < 0.0) and k == 0 and count == 2:
+            u = sp / (sp - sq)
+            at = (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2]))
+            _set(spare, kept, at, points[0, ALONG], points[0, ALONG])
+            spare[kept, OTHER] = end
+            kept += 1
+    for k in range(kept):
+        _copy(spare, k, points, k)
     return kept
 
 
 @kernel
 def _reduce(out, count, limit):
-    """Keep `limit` points: the deepest, then always the one farthest from those kept. Returns the count."""
+    """Keep `limit` points: the deepest, then always the one farthest from those kept. Returns the count.
+
+    Of points that are all but as good the first by their ids is taken, so that a small motion takes the same ones again.
+    """
     if count <= limit:
         return count
-    for k in range(limit):
-        best, where = -math.inf, k
+    for k in range(1, count):
+        j = k
+        while j > 0 and _before(out, j, j - 1):
+            _swap(out, j, j - 1)
+            j -= 1
+    deepest, extent2 = -math.inf, 0.0
+    for k in range(count):
+        deepest = max(deepest, out[k, DEPTH])
+        extent2 = max(extent2, norm2(sub(_get(out, k), _get(out, 0))))
+    shallow = deepest - MANIFOLD_ALIKE * math.sqrt(extent2)
+    first = 0
+    while out[first, DEPTH] < shallow:
+        first += 1
+    _move_up(out, first, 0)
+    for k in range(1, limit):
+        best, where = 0.0, k
         for j in range(k, count):
-            if k == 0:
-                score = out[j, 3]
-            else:
-                score = math.inf
-                for m in range(k):
-                    x, y, z = out[j, 0] - out[m, 0], out[j, 1] - out[m, 1], out[j, 2] - out[m, 2]
-                    score = min(score, x * x + y * y + z * z)
-            if score > best:
+            score = math.inf
+            for m in range(k):
+                score = min(score, norm2(sub(_get(out, j), _get(out, m))))
+            if score > best * (1.0 + MANIFOLD_ALIKE):
                 best, where = score, j
-        for c in range(4):
-            out[k, c], out[where, c] = out[where, c], out[k, c]
+        _move_up(out, where, k)
     return limit
+
+
+@device
+def _before(out, i, j):
+    """Whether point i comes before point j in an order of the ids that is the same with A and B swapped."""
+    sum_i, sum_j = out[i, FEATURE_A] + out[i, FEATURE_B], out[j, FEATURE_A] + out[j, FEATURE_B]
+    return sum_i < sum_j or (
+        sum_i == sum_j and abs(out[i, FEATURE_A] - out[i, FEATURE_B]) < abs(out[j, FEATURE_A] - out[j, FEATURE_B])
+    )
+
+
+@device
+def _swap(out, i, j):
+    for c in range(6):
+        out[i, c], out[j, c] = out[j, c], out[i, c]
+
+
+@device
+def _move_up(out, i, j):
+    """Point i to place j, those between one down: the rest stays in order."""
+    while i > j:
+        _swap(out, i, i - 1)
+        i -= 1

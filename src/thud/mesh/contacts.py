@@ -19,7 +19,7 @@ from thud.mesh.depth import Clearing, clearing_translation, half_spaces, sphere_
 from thud.mesh.dispatch import convex_distance, distance, mesh_contains, triangle_pairs
 from thud.mesh.tolerances import NO_MEAN, PATCH_AGREE, PATCH_DIRECTIONS, PATCH_NORMAL, SPAN_ROUNDING
 from thud.mesh.trees import box_tree
-from thud.pairing.contact_points import spread_points
+from thud.pairing.contact_points import feature_ids, spread_points
 from thud.pairing.join import empty_contacts
 from thud.pairing.leaves import some_rows
 from thud.pairing.swap import swapped_distances
@@ -333,7 +333,7 @@ def _feature(a: _Side, b: _Side) -> int:
     """A number that stays while the patch's first triangles do."""
     first_a = int(a.faces[0]) if a.faces is not None and len(a.faces) else 0
     first_b = int(b.faces[0]) if b.faces is not None and len(b.faces) else 0
-    return first_a * 2**31 + first_b
+    return int(feature_ids(np.int64(first_a), np.int64(first_b)))
 
 
 def _patch_translation(a: _Side, b: _Side, threads: int | None) -> Clearing:

@@ -179,6 +179,10 @@ class _Search:
         self.clears = self.clears or bool(free.any())
         return free
 
+    def _witness(self) -> Floats:
+        """The point of A nearest to B where B was: common to both, or all but."""
+        return ask_pair("distance", self.a, self.b, self.row_a, self.row_b, 1, reach=np.inf, threads=1).point_a[0]
+
     def backs(self, shifts: Floats) -> Floats:
         """Each translation shortened until the two touch; the best is kept."""
         if len(shifts) == 0:
@@ -194,7 +198,8 @@ class _Search:
         best = int(np.argmin(lengths))
         if lengths[best] < self.length:
             self.length, self.shift = float(lengths[best]), ends[best]
-            self.point = found.point[best]
+            # A cast all the way back that misses says nothing of where they touch.
+            self.point = found.point[best] if found.status[best] != CastStatus.MISS else self._witness()
         return ends[np.isfinite(lengths)]
 
     def back_from(self, shift: Floats) -> None:

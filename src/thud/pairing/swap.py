@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thud.pairing.contact_points import feature_ids, features_of
 from thud.results import Contacts, Distances, Impacts
 
 
@@ -28,8 +29,9 @@ def swapped_distances(found: Distances) -> Distances:
 
 
 def swapped_contacts(found: Contacts) -> Contacts:
-    """Points lie midway and stay."""
-    return replace(found, normal=_turned(found.normal))
+    """Points lie midway and stay; the halves of their ids change sides."""
+    feature_a, feature_b = features_of(found.feature)
+    return replace(found, normal=_turned(found.normal), feature=feature_ids(feature_b, feature_a))
 
 
 def swapped_impacts(found: Impacts) -> Impacts:

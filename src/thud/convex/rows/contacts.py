@@ -12,7 +12,7 @@ from thud._core.decorators import device, kernel
 from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import flip, pair_signed
 from thud.convex.gjk import center_axis
-from thud.convex.manifold import new_manifold_space, pair_manifold
+from thud.convex.manifold import DEPTH, FEATURE_A, FEATURE_B, new_manifold_space, pair_manifold
 from thud.convex.rows.work_space import epa_faces, new_epa_space
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
@@ -89,8 +89,9 @@ def row_contacts(start, stop, batch, margin, limit, offset_in, fill, out, space,
                         point = transform(out_r, out_t, (points[k, 0], points[k, 1], points[k, 2]))
                         out.reals[row, 0], out.reals[row, 1], out.reals[row, 2] = point
                         out.reals[row, 3], out.reals[row, 4], out.reals[row, 5] = normal
-                        out.reals[row, 6] = points[k, 3]
-                        out.ints[row, 0], out.ints[row, 1], out.ints[row, 2] = i, np.int64(points[k, 4]), patch
+                        out.reals[row, 6] = points[k, DEPTH]
+                        feature = (np.int64(points[k, FEATURE_A]) << 32) | np.int64(points[k, FEATURE_B])
+                        out.ints[row, 0], out.ints[row, 1], out.ints[row, 2] = i, feature, patch
                 count += found
                 patch += 1
         out.counts[i] = count

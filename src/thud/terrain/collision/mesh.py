@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats
 from thud.mesh.dispatch import contained
-from thud.pairing.contact_points import spread_points
+from thud.pairing.contact_points import feature_ids, features_of, spread_points
 from thud.pairing.join import empty_contacts
 from thud.pairing.leaves import placed, some_rows
 from thud.pairing.pair_cache import LeafCache
@@ -96,7 +96,8 @@ def contacts(
         found.status[apart[inside]] = Status.OVERLAPPING
     if len(found.row) == 0:
         return empty_contacts(found.status)
-    triangle = mesh.tree.order[found.feature // surface_queries.PATCHES]
+    ground, position = features_of(found.feature)
+    triangle = mesh.tree.order[position]
     welded = mesh.places[np.asarray(mesh.faces)]
     chosen: list[int] = []
     patch: list[int] = []
@@ -111,7 +112,7 @@ def contacts(
             patch += [number] * len(kept)
     k = np.array(chosen, dtype=np.int64)
     # The triangle by its row of the faces, which stays while the mesh does.
-    feature = triangle[k] * surface_queries.PATCHES + found.feature[k] % surface_queries.PATCHES
+    feature = feature_ids(ground[k], triangle[k])
     numbers = np.array(patch, dtype=np.int64)
     return Contacts(found.row[k], found.point[k], found.normal[k], found.depth[k], feature, numbers, found.status)
 

@@ -13,6 +13,7 @@ from thud.constants import LEAST_SIZE
 from thud.convex.dispatch import empty_distances
 from thud.gates import unit
 from thud.pairing.ask import check_reach
+from thud.pairing.contact_points import feature_ids
 from thud.pairing.motions import empty_impacts
 from thud.pairing.pair_cache import LeafCache
 from thud.pairing.rows import distance_fields, impact_fields
@@ -28,9 +29,6 @@ _ROWS = 32
 
 #: Rows of contacts that are worked on at once, and the room each has at first: what does not fit is done again.
 _BLOCK, _ROOM = 1024, 256
-
-#: Numbers of patches are below this: a contact's feature is that of its part times this, and its patch.
-PATCHES = 2**44
 
 #: Crossings of a ray that there is room for at first.
 _CROSSINGS = 16
@@ -127,7 +125,7 @@ def contacts(
     table = np.concatenate([one[1] for one in blocks])
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
     first = np.searchsorted(row, row)
-    feature = table[:, PART].astype(np.int64) * PATCHES + table[:, PATCH].astype(np.int64)
+    feature = feature_ids(table[:, PATCH].astype(np.int64), table[:, PART].astype(np.int64))
     point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
     return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
 
