@@ -122,6 +122,20 @@ class Bodies:
             raise StaleHandleError(f"{name}: row {at} is handle {int(given[at])}: {why}; use what World.add returned")
         return rows
 
+    def living_rows(self, given: npt.ArrayLike, name: str) -> Ints:
+        """The gate of rows, of any shape: each must hold a living body."""
+        rows = np.asarray(given)
+        if rows.size and not np.issubdtype(rows.dtype, np.integer):
+            raise InvalidInputError(f"{name}: expected whole numbers, got {rows.dtype} of shape {rows.shape}")
+        rows = rows.astype(np.int64, copy=False)
+        flat = rows.ravel()
+        wrong = (flat < 0) | (flat >= self.used)
+        wrong |= ~self.alive[np.where(wrong, 0, flat)]
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise InvalidInputError(f"{name}: number {at} is {int(flat[at])}, no row of a living body; see World.index")
+        return rows
+
     def place(self, rows: Ints, poses: Floats) -> None:
         """One or N poses (12 numbers each) of N rows."""
         put_poses(rows, poses, self.poses, self.moved)

@@ -220,12 +220,14 @@ class World:
         return self._bodies.rows(handles)
 
     def handle_of(self, indices: npt.ArrayLike) -> Ints:
-        """Handles of rows, of any shape: `world.handle_of(world.pairs())`."""
-        return self._bodies.handles(np.asarray(indices, dtype=np.int64))
+        """Handles of rows of living bodies, of any shape: `world.handle_of(world.pairs())`."""
+        return self._bodies.handles(self._bodies.living_rows(indices, "indices"))
 
     def name(self, handle: int) -> str | None:
-        """The body's name, if it has one."""
-        return self._bodies.names.get(int(self._bodies.rows(handle)[0]))
+        """The body's name; None if it has none, and for -1, the handle of nobody (a ray that misses)."""
+        if isinstance(handle, (int, np.integer)) and handle == -1:
+            return None
+        return self._bodies.names.get(int(self._bodies.rows(handle, "handle")[0]))
 
     def shape(self, handle: int) -> Shape:
         """The body's shape."""
@@ -337,7 +339,7 @@ class World:
         """What the user's filter lets through."""
         if self.filter is None or not len(pairs):
             return pairs
-        keep = np.asarray(self.filter(self.handle_of(pairs[:, 0]), self.handle_of(pairs[:, 1])))
+        keep = np.asarray(self.filter(self._bodies.handles(pairs[:, 0]), self._bodies.handles(pairs[:, 1])))
         if keep.shape != (len(pairs),) or keep.dtype != np.bool_:
             raise InvalidInputError(
                 f"filter: expected it to return ({len(pairs)},) bool, got {keep.dtype} of shape {keep.shape}"
@@ -373,7 +375,7 @@ class World:
         found = self._broad_pairs()
         if len(found):
             found = found[narrow.meeting(self._scene(), found, self._axes, self._mesh_caches, self.midphase)]
-        return self.handle_of(found)
+        return self._bodies.handles(found)
 
     def contacts(self, *, margin: float = 0.0, max_points: int = MANIFOLD_POINTS) -> WorldContacts:
         """Contact points of all bodies that meet.
@@ -395,7 +397,7 @@ class World:
         with self.stats.phase("narrow"):
             found = narrow.contacts(self._scene(), pairs, margin, max_points)
         self.stats.hits = len(np.unique(found.row))
-        a, b = self.handle_of(pairs[found.row, 0]), self.handle_of(pairs[found.row, 1])
+        a, b = self._bodies.handles(pairs[found.row, 0]), self._bodies.handles(pairs[found.row, 1])
         return WorldContacts(a, b, found.point, found.normal, found.depth, found.feature, found.patch, found.status[found.row])
 
     def _pairs_within(self, reach: float) -> Ints:
@@ -434,7 +436,7 @@ class World:
         near = np.flatnonzero(found.distance <= reach)
         order = near[np.argsort(found.distance[near], kind="stable")]
         self.stats.hits = len(order)
-        a, b = self.handle_of(pairs[order, 0]), self.handle_of(pairs[order, 1])
+        a, b = self._bodies.handles(pairs[order, 0]), self._bodies.handles(pairs[order, 1])
         return WorldDistances(
             a, b, found.distance[order], found.point_a[order], found.point_b[order], found.normal[order], found.status[order]
         )
@@ -477,7 +479,7 @@ class World:
         with self.stats.phase("narrow"):
             found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, int(mask))
         hit = found.handle >= 0
-        found.handle[hit] = self.handle_of(found.handle[hit])
+        found.handle[hit] = self._bodies.handles(found.handle[hit])
         self.stats.hits = int(hit.sum())
         return found
 
@@ -495,7 +497,7 @@ class World:
         places, items = boxes_in_tree(self._body_tree().arrays, boxes.bounds, self.threads)
         box = np.repeat(np.arange(len(boxes.bounds)), np.diff(places))
         order = np.lexsort([items, box])
-        return box[order], self.handle_of(items[order])
+        return box[order], self._bodies.handles(items[order])
 
     def impacts(self, dt: float) -> WorldImpacts:
         """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.
@@ -531,7 +533,7 @@ class World:
         hit = np.flatnonzero(found.time <= 1.0)
         order = hit[np.argsort(found.time[hit], kind="stable")]
         self.stats.hits = len(order)
-        a, b = self.handle_of(pairs[order, 0]), self.handle_of(pairs[order, 1])
+        a, b = self._bodies.handles(pairs[order, 0]), self._bodies.handles(pairs[order, 1])
         return WorldImpacts(a, b, found.time[order], found.point[order], found.normal[order], found.status[order])
 
 
