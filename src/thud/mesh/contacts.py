@@ -333,7 +333,7 @@ def _feature(a: _Side, b: _Side) -> int:
     """A number that stays while the patch's first triangles do."""
     first_a = int(a.faces[0]) if a.faces is not None and len(a.faces) else 0
     first_b = int(b.faces[0]) if b.faces is not None and len(b.faces) else 0
-    return int(feature_ids(np.int64(first_a), np.int64(first_b)))
+    return int(feature_ids(np.array([first_a]), np.array([first_b]))[0])
 
 
 def _patch_translation(a: _Side, b: _Side, threads: int | None) -> Clearing:
