@@ -428,7 +428,18 @@ def pair_refusal(query, a, b):
     if pair_plan(query, a.family, b.family).way == UNSUPPORTED:
         return "must"
     lost = any(pair_plan(query, x, y).way == UNSUPPORTED for x in families_in(a) for y in families_in(b))
-    return "may" if lost else "none"
+    # Two that are unbounded have no way out of each other; convex ones are infinitely deep.
+    endless = query == "signed_distance" and holds_half_space(a) and holds_half_space(b)
+    return "may" if lost or (endless and not {a.family, b.family} <= {"convex", "parts"}) else "none"
+
+
+def holds_half_space(shape):
+    """Whether it is or holds a half-space."""
+    return (
+        any(holds_half_space(part) for part in shape.shapes)
+        if isinstance(shape, thud.Compound)
+        else isinstance(shape, thud.HalfSpace)
+    )
 
 
 def is_polytope(shape):
