@@ -269,14 +269,14 @@ class _Search:
         turn, planes = row[0, :9].reshape(3, 3), half_spaces(shape)
         center, radius = other.bounding_sphere()
         if not radius < math.inf:
-            raise UnboundedShapeError("a, b: both are or hold a HalfSpace; there is no translation that parts them")
+            raise UnboundedShapeError("signed distance: a and b both are or hold a HalfSpace; there is no translation that parts them")
         place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:] - row[0, 9:]
         normals = [turn @ normal for normal, _ in planes]
         along = normals[0] if len(normals) == 1 else np.sum(normals, axis=0)
         if len(normals) > 1:
             along = along / max(float(np.linalg.norm(along)), TINY)
             if min(float(normal @ along) for normal in normals) < LEAST_WAY_OUT:
-                raise UnboundedShapeError("a, b: a Compound whose HalfSpaces face each other has no way out")
+                raise UnboundedShapeError("signed distance: a Compound whose HalfSpaces face each other has no way out")
         slopes = [1.0] if len(normals) == 1 else [float(normal @ along) for normal in normals]
         depths = [
             (offset - (float(normal @ place) - radius)) / slope
