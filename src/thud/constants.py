@@ -53,6 +53,9 @@ TREE_LEVELS = 80
 #: finite.
 MESH_COORDINATE = 1e15
 
+#: Meshes reach over at least this (metres): squared distances in float32 stay above the least number.
+MESH_LEAST = 1e-18
+
 #: Fronts of two trees (`mesh/tree_front.py`); they change the work, never the answers.
 #: FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a count; 32 bytes each).
 #: FRONT_RETESTS: share of a front's entries that have to be tested again from which a walk from the root is cheaper.

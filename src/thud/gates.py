@@ -10,7 +10,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import MOST, check_finite, finite_array, float_array
+from thud._core.arrays import (
+    MOST,
+    as_flag,
+    as_flags,
+    check_finite,
+    finite_array,
+    float_array,
+    number_array,
+    whole_array,
+)
 from thud.constants import FARTHEST_POINT, LARGEST_SIZE, LEAST_SIZE, MANIFOLD_POINTS
 from thud.errors import InvalidInputError
 from thud.pose import PoseLike, as_poses, pair_count
@@ -18,6 +27,8 @@ from thud.pose import PoseLike, as_poses, pair_count
 __all__ = [
     "as_axes",
     "as_directions",
+    "as_flag",
+    "as_flags",
     "as_max_points",
     "as_pairs",
     "as_points",
@@ -28,10 +39,12 @@ __all__ = [
     "as_sizes",
     "as_vector",
     "broadcast_rows",
+    "check_extent",
     "finite_array",
     "one_row",
     "pair_count",
     "unit",
+    "whole_array",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -113,22 +126,29 @@ def as_sizes(value: npt.ArrayLike, name: str, expected: str) -> Array:
     return sizes
 
 
+def check_extent(points: Array, name: str, least: float) -> None:
+    """Named error for points that all but coincide: what reaches over less than `least` metres is no shape."""
+    extent = float((points.max(axis=0) - points.min(axis=0)).max())
+    if 0.0 < extent < least:
+        raise InvalidInputError(f"{name}: reach over {extent:g} metres; expected at least {least:g}")
+
+
 def as_reach(max_distance: float) -> float:
     """A distance limit: 0 or more, inf allowed."""
-    try:
-        value = float(max_distance)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"max_distance: expected a number of at least 0, got {max_distance!r}") from None
-    if not value >= 0.0:
+    if type(max_distance) is float and max_distance >= 0.0:
+        return max_distance
+    array = number_array(max_distance, "max_distance")
+    if array.ndim or not array >= 0.0:
         raise InvalidInputError(f"max_distance: expected a number of at least 0, got {max_distance!r}")
-    return value
+    return float(array)
 
 
 def as_max_points(max_points: int) -> int:
     """Points of a contact patch: 1 to MANIFOLD_POINTS."""
     if type(max_points) is int and 1 <= max_points <= MANIFOLD_POINTS:
         return max_points
-    if isinstance(max_points, bool) or max_points not in range(1, MANIFOLD_POINTS + 1):
+    whole = isinstance(max_points, (int, np.integer)) and not isinstance(max_points, bool)
+    if not whole or not 1 <= max_points <= MANIFOLD_POINTS:
         raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
     return int(max_points)
 
@@ -143,15 +163,15 @@ def as_axes(axes: npt.ArrayLike, count: int) -> Array:
 
 def as_pairs(pairs: npt.ArrayLike, shapes: int) -> npt.NDArray[np.int64]:
     """(M, 2) indices of shapes."""
-    array = np.asarray(pairs)
-    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInputError(f"pairs: expected whole numbers of shape (M, 2), got {array.dtype} of shape {array.shape}")
+    array = whole_array(pairs, "pairs")
+    array = array.reshape(0, 2) if array.shape == (0,) else array
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidInputError(f"pairs: expected whole numbers of shape (M, 2), got shape {array.shape}")
     wrong = (array < 0) | (array >= shapes)
     if wrong.any():
         row = int(np.argwhere(wrong)[0, 0])
         raise InvalidInputError(f"pairs: row {row} is {array[row].tolist()}; expected indices from 0 to {shapes - 1}")
-    array = array.astype(np.int64, copy=False)
-    return array if array.flags.carray else array.copy()
+    return array
 
 
 def broadcast_rows(names: str, *arrays: Array) -> int:

@@ -18,10 +18,10 @@ from thud.convex import dispatch
 from thud.errors import InvalidInputError
 from thud.gates import as_axes, as_max_points, as_pairs, as_poses, as_positive, as_reach
 from thud.pairing.ask import check_reach
-from thud.pairing.families import NAMES, PACKED, as_shape
+from thud.pairing.families import NAMES, PACKED, as_shapes
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
 from thud.pairing.plans import all_entries, check_option, pair_entries
-from thud.pose import Pose, PoseLike
+from thud.pose import Pose, PoseLike, is_pose_list
 from thud.results import Contacts, Distances
 from thud.shapes.packed import pack
 from thud.shapes.shape import Shape
@@ -37,7 +37,7 @@ class PairTable:
     """
 
     def __init__(self, shapes: Sequence[Shape], pairs: npt.ArrayLike) -> None:
-        self.shapes = tuple(as_shape(shape, f"shapes: row {row}") for row, shape in enumerate(shapes))
+        self.shapes = as_shapes(shapes, "shapes")
         """S shapes."""
         if not self.shapes:
             raise InvalidInputError("shapes: expected at least one shape, got none")
@@ -114,8 +114,9 @@ class PairTable:
         if axes is not None:
             array = number_array(axes, "axes")
             if array.ndim == 3 and _is_table(poses):
-                if array.shape != (count // max(len(self.pairs), 1), len(self.pairs), 3):
-                    raise InvalidInputError(f"axes: expected (C, {len(self.pairs)}, 3) as the answer has, got {array.shape}")
+                expected = (len(rows) // len(self.shapes), len(self.pairs), 3)
+                if array.shape != expected:
+                    raise InvalidInputError(f"axes: expected {expected} as the answer has, got {array.shape}")
                 array = array.reshape(-1, 3)
             given["axes"] = as_axes(array, count)
         # Each must be of use to every pair: to the packed ones, and to the others, of which none has any.
@@ -167,7 +168,7 @@ def _put_shifted(found: ContactList, shift: int, rows: Ints, answer: Contacts) -
 
 def _is_table(poses: PoseLike) -> bool:
     """Whether poses are of many configurations."""
-    shape = () if isinstance(poses, Pose) else np.shape(poses)
+    shape = () if poses is None or isinstance(poses, Pose) or is_pose_list(poses) else number_array(poses, "poses").shape
     return len(shape) == 4 or (len(shape) == 3 and shape[-1] == 7)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, finite_array, number_array
+from thud._core.arrays import Floats, check_finite, finite_array, number_array
 from thud.constants import FARTHEST_POSE, ROTATION_TOLERANCE
 from thud.errors import InvalidInputError, InvalidPoseError
 from thud.rotations import (
@@ -19,7 +19,7 @@ from thud.rotations import (
 )
 
 PoseLike = Any
-"""A `Pose`, None (identity), `(4,4)`, `(N,4,4)`, `(7,)` or `(N,7)` rows [x y z qw qx qy qz]."""
+"""A `Pose` or a list of them, None (identity), `(4,4)`, `(N,4,4)`, `(7,)` or `(N,7)` rows [x y z qw qx qy qz]."""
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _IDENTITY = np.array([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0, 0, 0, 0]])
@@ -117,7 +117,7 @@ class Pose:
     @classmethod
     def from_scipy(cls, position: npt.ArrayLike, rotation: Any) -> Pose:
         """Pose from a `scipy.spatial.transform.Rotation`, one or many. Back: `to_scipy`."""
-        if not hasattr(rotation, "as_quat"):
+        if not hasattr(rotation, "as_quat") or isinstance(rotation, type):
             raise InvalidInputError(f"rotation: expected a scipy Rotation, got a {type(rotation).__name__}")
         return cls.from_xyzw(position, rotation.as_quat())
 
@@ -182,13 +182,19 @@ class Pose:
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Pose:
+        if isinstance(index, tuple):
+            raise InvalidInputError(f"index: a Pose has one axis, its rows; got {len(index)} indices")
         picked = self._rows[index]
         return Pose.from_rows(picked, single=picked.ndim == 1)
 
     def __matmul__(self, other: Pose) -> Pose:
         """self after other: (self @ other) x = self(other(x)). One broadcasts against many."""
+        if not isinstance(other, Pose):
+            return NotImplemented
+        pair_count(self._rows, other._rows)
         ra, rb = self._rows[:, :9].reshape(-1, 3, 3), other._rows[:, :9].reshape(-1, 3, 3)
         position = (ra @ other._rows[:, 9:, None])[:, :, 0] + self._rows[:, 9:]
+        check_finite(position, "position", FARTHEST_POSE)
         rows = np.concatenate([(ra @ rb).reshape(-1, 9), position], axis=1)
         return Pose.from_rows(rows, single=self._single and other._single)
 
@@ -204,6 +210,11 @@ class Pose:
         return f"Pose({len(self)} rows)"
 
 
+def is_pose_list(value: Any) -> bool:
+    """Whether it is a list of poses, the first of them a `Pose`."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], Pose)
+
+
 def as_poses(pose: PoseLike, name: str) -> Floats:
     """The gate of every pose argument: (N, 12) contiguous float64 rows, N from 0 on; None is the identity.
 
@@ -216,6 +227,8 @@ def as_poses(pose: PoseLike, name: str) -> Floats:
         return pose._rows
     if pose is None:
         return _IDENTITY.copy()
+    if is_pose_list(pose):
+        return np.concatenate([as_poses(one, f"{name}: row {row}") for row, one in enumerate(pose)])
     return _rows_of(pose if type(pose) is np.ndarray else number_array(pose, name), name)
 
 

@@ -134,12 +134,13 @@ def distance(
     threads : how many to use; default all cores
     """
     pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
-    if pair[-1] == 1 and axes is None and cache is None and method == "gjk" and max_distance == np.inf:
+    reach = as_reach(max_distance)
+    if pair[-1] == 1 and axes is None and cache is None and method == "gjk" and reach == np.inf:
         plain = plain_pair(a, b)
         if plain is not None:
             return plain.distance(pair[2], pair[3], signed)
     options = _options(query, a, b, pair[-1], method, axes, cache)
-    return ask_pair(query, *pair, reach=as_reach(max_distance), threads=threads, **options)
+    return ask_pair(query, *pair, reach=reach, threads=threads, **options)
 
 
 def triangle_pairs(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import itertools
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -98,3 +100,14 @@ def test_each_answer_is_its_own() -> None:
     kept = apart.point_a.copy()
     apart.point_a[:] = 0.0
     np.testing.assert_array_equal(thud.distance(SHAPES["box"], SHAPES["cone"], None, B[0]).point_a, kept)
+
+
+def test_a_query_does_not_keep_a_mesh() -> None:
+    # The cache of plain pairs remembered that a mesh is none, and with that the mesh and all its trees.
+    mesh = thud.TriangleMesh(np.eye(3), [[0, 1, 2]])
+    gone = weakref.ref(mesh)
+    thud.intersects(mesh, mesh)
+    thud.distance(mesh, mesh, None, thud.Pose([9.0, 0, 0]))
+    del mesh
+    gc.collect()
+    assert gone() is None

@@ -42,6 +42,35 @@ def number_array(value: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     return array
 
 
+def whole_array(value: npt.ArrayLike, name: str) -> Ints:
+    """`value` as an array of whole numbers, contiguous and writable. Booleans are none; an empty list is one of nothing."""
+    array = number_array(value, name)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidInputError(f"{name}: expected whole numbers, got {array.dtype} of shape {array.shape}")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"{name}: expected whole numbers below 2^63, got {array.max()}")
+    array = array.astype(np.int64, copy=False)
+    return array if array.flags.carray else array.copy()
+
+
+def as_flags(value: npt.ArrayLike, name: str) -> Bools:
+    """`value` as an array of yes and no: booleans, or the numbers 0 and 1."""
+    array = number_array(value, name)
+    if array.dtype.kind != "b" and not ((array == 0) | (array == 1)).all():
+        raise InvalidInputError(f"{name}: expected True or False, got {value!r}")
+    return array.astype(np.bool_)
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """One yes or no."""
+    if value is True or value is False:
+        return value
+    array = as_flags(value, name)
+    if array.ndim:
+        raise InvalidInputError(f"{name}: expected True or False, got shape {array.shape}")
+    return bool(array)
+
+
 def float_array(value: npt.ArrayLike, name: str) -> Floats:
     """`value` as a float64 array, whatever its numbers are."""
     array = value if type(value) is np.ndarray and value.dtype is _FLOAT64 else number_array(value, name)

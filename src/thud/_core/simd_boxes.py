@@ -221,7 +221,8 @@ def obbs_gap8(typing: Any, nodes: Any, base: Any, query: Any, best2: Any, gap2_o
         extent = v.dot([v.magnitude(x) for x in d], [slack] * 3, extent)
         room = v.larger(builder.fsub(d2, extent, flags=_FLAGS), zero)
         tiny = ir.Constant(_VEC, [1e-30] * LANES)
-        third = builder.fdiv(builder.fmul(room, room, flags=_FLAGS), builder.fadd(d2, tiny), flags=_FLAGS)
+        # The quotient first, which is at most 1: the square of a square ends where distances of 4e9 begin.
+        third = builder.fmul(room, builder.fdiv(room, builder.fadd(d2, tiny), flags=_FLAGS), flags=_FLAGS)
         gap2 = v.larger(gap2, third)
         builder.store(gap2, builder.bitcast(out, _VEC.as_pointer())).align = 4
         near = builder.fcmp_ordered("<", gap2, v.splat(args[3]))

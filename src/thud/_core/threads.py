@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from thud.errors import InvalidInputError
 
 _pool: tuple[int, int, ThreadPoolExecutor] | None = None
@@ -33,7 +35,9 @@ def _executor(threads: int) -> ThreadPoolExecutor:
 
 def check_threads(threads: int | None) -> None:
     """Named error unless it is a number of threads, or None for all cores."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+    if threads is None or (type(threads) is int and threads > 0):
+        return
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InvalidInputError(f"threads: expected a whole number of at least 1, got {threads!r}")
 
 

@@ -71,10 +71,11 @@ def as_rules(
         rules[:, MASK] = ALL
     else:
         given = np.atleast_1d(np.array(mask))
-        if given.dtype == object:
+        if given.dtype == object and all(isinstance(m, int) and -(2**63) <= m < 2**64 for m in given.ravel()):
+            # Python's numbers beyond 64 bits with a sign.
             given = np.array([int(m) & int(ALL) for m in given.ravel()], dtype=np.uint64)
-        if not np.issubdtype(given.dtype, np.integer):
-            raise InvalidInputError("mask: expected whole numbers, one bit a layer")
+        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+            raise InvalidInputError("mask: expected whole numbers of 64 bits, one bit a layer")
         rules[:, MASK] = np.broadcast_to(given.astype(np.uint64), (count,))
     rules[:, STATIC] = np.broadcast_to(np.asarray(False if static is None else static, dtype=bool), (count,))
     return rules

@@ -88,7 +88,7 @@ METHODS: dict[str, type[BroadPhase]] = {
 
 def broad_phase(method: str = "auto") -> BroadPhase:
     """A broad phase of its own, for frame after frame: `phase.pairs(as_boxes(lower, upper))`."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(f"broadphase: expected one of {', '.join(METHODS)}, got {method!r}")
     return METHODS[method]()
 

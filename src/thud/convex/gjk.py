@@ -32,6 +32,7 @@ from thud.convex.tolerances import (
     GJK_SLACK,
     GJK_SLACK_CURVED,
     GJK_STALLS,
+    SIMPLEX_CLEARLY,
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
@@ -180,7 +181,7 @@ def gjk_attempt(parts, a, b, r, t, axis, reach):
         if inside:
             return OVERLAPPING, zero, inside_witness(w0, w1, w2, w3, a0, a1, a2, a3), lower
         stalls += 1
-        if norm2(v) >= shortest * shortest or not carried(v, x0, x1, x2, x3, w0, w1, w2, w3, loose):
+        if norm2(v) >= SIMPLEX_CLEARLY * shortest * shortest or not carried(v, x0, x1, x2, x3, w0, w1, w2, w3, loose):
             v, x0, x1, x2, x3 = advance_with_care(n + 1, w0, w1, w2, w3)
         length = math.sqrt(norm2(v))
         if length < shortest:

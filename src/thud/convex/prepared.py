@@ -109,10 +109,13 @@ class PlainPair:
         return result
 
 
-@lru_cache(maxsize=256)
+#: The last pairs, by identity: shapes are frozen. Those that are not convex must not get in: a mesh would stay, with its trees.
+_kept_pair = lru_cache(maxsize=256)(PlainPair)
+
+
 def plain_pair(a: Shape, b: Shape) -> PlainPair | None:
-    """Of two shapes, None unless both are convex and not compound. Cached by identity: shapes are frozen."""
-    return PlainPair(a, b) if a.family == b.family == CONVEX else None
+    """Of two shapes, None unless both are convex and not compound."""
+    return _kept_pair(a, b) if a.family == b.family == CONVEX else None
 
 
 class PreparedPair:

@@ -6,8 +6,10 @@ with weight 0 is not needed to express v and leaves the simplex.
 
 from __future__ import annotations
 
+import math
+
 from thud._core.decorators import device, kernel
-from thud.convex.tolerances import SIMPLEX_CLEARLY, SIMPLEX_VOLUME
+from thud.convex.tolerances import SIMPLEX_BORDER, SIMPLEX_CLEARLY, SIMPLEX_VOLUME
 from thud.math.vec3 import cross, dot, norm2, sub
 
 
@@ -113,18 +115,48 @@ def weighted(a, b, c, x, y, z):
 
 
 @device
-def triangle_with_care(a, b, c):
+def foot_on_plane(a, b, c):
+    """The origin's foot on the plane of abc, where it lies in the triangle or, but for roundoff, on its border.
+
+    Returns (whether it does, v, weight of a, of b, of c).
+    """
+    ab, bc, ca = sub(b, a), sub(c, b), sub(a, c)
+    n = cross(ab, bc)
+    wa, wb, wc = dot(n, cross(b, bc)), dot(n, cross(c, ca)), dot(n, cross(a, ab))
+    n2 = norm2(n)
+    least, total = -SIMPLEX_BORDER * n2, max(wa, 0.0) + max(wb, 0.0) + max(wc, 0.0)
+    if not (wa > least and wb > least and wc > least and total > 0.0 and n2 > 0.0):
+        return False, a, 1.0, 0.0, 0.0
+    xa, xb, xc = max(wa, 0.0) / total, max(wb, 0.0) / total, max(wc, 0.0) / total
+    h = (xa * dot(n, a) + xb * dot(n, b) + xc * dot(n, c)) / n2
+    return True, (n[0] * h, n[1] * h, n[2] * h), xa, xb, xc
+
+
+@device
+def clearly_shorter(p2, q2, blur):
+    """Whether a squared length is less than another by more than roundoff; `blur` is that of the points the two come from."""
+    return p2 < SIMPLEX_CLEARLY * q2 and math.sqrt(p2) + blur < math.sqrt(q2)
+
+
+@device
+def triangle_with_care(a, b, c, blur):
     """Closest point of triangle abc to the origin, all parts tried: (squared length, v, weight of a, of b, of c)."""
     v, xa, xb, xc = closest_on_triangle(a, b, c)
     best2 = norm2(weighted(a, b, c, xa, xb, xc))
+    # Over an edge, as where two edges cross in their middle, the edge's own v has a poor direction; the plane's is exact.
+    over, p, ya, yb, yc = foot_on_plane(a, b, c)
+    if over:
+        length2 = norm2(weighted(a, b, c, ya, yb, yc))
+        if not clearly_shorter(best2, length2, blur):
+            best2, v, xa, xb, xc = length2, p, ya, yb, yc
     p, t = closest_on_segment(a, b)
-    if norm2(p) < SIMPLEX_CLEARLY * best2:
+    if clearly_shorter(norm2(p), best2, blur):
         best2, v, xa, xb, xc = norm2(p), p, 1.0 - t, t, 0.0
     p, t = closest_on_segment(b, c)
-    if norm2(p) < SIMPLEX_CLEARLY * best2:
+    if clearly_shorter(norm2(p), best2, blur):
         best2, v, xa, xb, xc = norm2(p), p, 0.0, 1.0 - t, t
     p, t = closest_on_segment(c, a)
-    if norm2(p) < SIMPLEX_CLEARLY * best2:
+    if clearly_shorter(norm2(p), best2, blur):
         best2, v, xa, xb, xc = norm2(p), p, t, 0.0, 1.0 - t
     return best2, v, xa, xb, xc
 
@@ -142,17 +174,18 @@ def advance_with_care(n, a, b, c, d):
     if n == 2:
         v, x = closest_on_segment(a, b)
         return v, 1.0 - x, x, 0.0, 0.0
-    best2, v, xa, xb, xc = triangle_with_care(a, b, c)
+    blur = SIMPLEX_VOLUME * math.sqrt(max(norm2(a), max(norm2(b), norm2(c))))
+    best2, v, xa, xb, xc = triangle_with_care(a, b, c, blur)
     xd = 0.0
     if n == 4:
-        length2, p, x, y, z = triangle_with_care(a, b, d)
-        if SIMPLEX_CLEARLY * length2 < best2:
+        length2, p, x, y, z = triangle_with_care(a, b, d, blur)
+        if not clearly_shorter(best2, length2, blur):
             best2, v, xa, xb, xc, xd = length2, p, x, y, 0.0, z
-        length2, p, x, y, z = triangle_with_care(b, c, d)
-        if length2 < SIMPLEX_CLEARLY * best2:
+        length2, p, x, y, z = triangle_with_care(b, c, d, blur)
+        if clearly_shorter(length2, best2, blur):
             best2, v, xa, xb, xc, xd = length2, p, 0.0, x, y, z
-        length2, p, x, y, z = triangle_with_care(a, c, d)
-        if length2 < SIMPLEX_CLEARLY * best2:
+        length2, p, x, y, z = triangle_with_care(a, c, d, blur)
+        if clearly_shorter(length2, best2, blur):
             best2, v, xa, xb, xc, xd = length2, p, x, 0.0, y, z
     return v, xa, xb, xc, xd
 

@@ -149,7 +149,10 @@ SIMPLEX_VOLUME = 16.0 * UNIT_ROUNDOFF
 #: A squared length that is smaller than another by less than this factor may be so by roundoff.
 SIMPLEX_CLEARLY = 1.0 - 1e-12
 
-#: Its square.
+#: A foot on a triangle's plane is on its border where an area coordinate is below this fraction of the whole: their roundoff.
+SIMPLEX_BORDER = 1e-14
+
+#: The square of SIMPLEX_VOLUME.
 SIMPLEX_VOLUME2 = SIMPLEX_VOLUME**2
 
 #: An edge axis is used only when its overlap is smaller than the best face's by this fraction: parallel edges give

@@ -269,7 +269,7 @@ class _Search:
         turn, planes = row[0, :9].reshape(3, 3), half_spaces(shape)
         center, radius = other.bounding_sphere()
         if not radius < math.inf:
-            raise UnboundedShapeError("signed distance: a and b both are or hold a HalfSpace; there is no translation that parts them")
+            raise UnboundedShapeError("signed distance: a and b both are or hold a HalfSpace; no translation parts them")
         place = row_o[0, :9].reshape(3, 3) @ center + row_o[0, 9:] - row[0, 9:]
         normals = [turn @ normal for normal, _ in planes]
         along = normals[0] if len(normals) == 1 else np.sum(normals, axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from thud.errors import InvalidInputError
@@ -32,6 +33,13 @@ def as_shape(value: Any, name: str) -> Shape:
     if not isinstance(value, Shape):
         raise InvalidInputError(f"{name}: expected a thud shape, got a {type(value).__name__}")
     return value
+
+
+def as_shapes(values: Any, name: str) -> tuple[Shape, ...]:
+    """The gate of every list of shapes."""
+    if isinstance(values, Shape) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{name}: expected a list of thud shapes, got a {type(values).__name__}")
+    return tuple(as_shape(value, f"{name}: row {row}") for row, value in enumerate(values))
 
 
 def as_family(value: Any, name: str, family: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,16 +32,15 @@ class Compound(Shape):
     poses: PoseLike = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.shapes, Shape) or not isinstance(self.shapes, Iterable):
+            raise InvalidInputError(f"shapes: expected a list of thud shapes, got a {type(self.shapes).__name__}")
         shapes = tuple(self.shapes)
         if not shapes:
             raise InvalidShapeError("shapes: expected at least one shape, got none")
         for row, shape in enumerate(shapes):
             if not isinstance(shape, Shape):
                 raise InvalidInputError(f"shapes: row {row} is a {type(shape).__name__}; expected a thud shape")
-        if isinstance(self.poses, (list, tuple)) and self.poses and isinstance(self.poses[0], Pose):
-            rows = np.concatenate([as_poses(pose, f"poses: row {k}") for k, pose in enumerate(self.poses)])
-        else:
-            rows = as_poses(self.poses, "poses")
+        rows = as_poses(self.poses, "poses")
         if len(rows) == 1 and len(shapes) > 1 and self.poses is None:
             rows = np.repeat(rows, len(shapes), axis=0)
         if len(rows) != len(shapes):

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
-from thud.constants import LARGEST_SIZE
-from thud.gates import as_points
+from thud.constants import LARGEST_SIZE, LEAST_SIZE
+from thud.gates import as_points, check_extent
 from thud.shapes.hull_topology import HullTopology, hull_topology
 from thud.shapes.shape import HULL, Part, Shape, box_of_points, frozen
 
@@ -28,6 +28,7 @@ class ConvexHull(Shape):
 
     def __post_init__(self) -> None:
         points = frozen(as_points(self.points, "points", limit=LARGEST_SIZE, least=1))
+        check_extent(points, "points", LEAST_SIZE)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "topology", hull_topology(points))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats
 from thud.constants import LARGEST_SIZE
 from thud.errors import InvalidInputError, UnboundedShapeError
-from thud.gates import as_vector, finite_array
+from thud.gates import as_vector, finite_array, unit
 from thud.shapes.shape import HALF_SPACE, Part, Shape, frozen
 
 
@@ -29,13 +29,12 @@ class HalfSpace(Shape):
 
     def __post_init__(self) -> None:
         normal = as_vector(self.normal, "normal")
-        length = float(np.linalg.norm(normal))
-        if length == 0:
+        if not normal.any():
             raise InvalidInputError("normal: expected a direction, got zero")
         offset = finite_array(self.offset, "offset", limit=LARGEST_SIZE)
         if offset.ndim != 0:
             raise InvalidInputError(f"offset: expected one number, got shape {offset.shape}")
-        object.__setattr__(self, "normal", frozen(normal / length))
+        object.__setattr__(self, "normal", frozen(unit(normal[None])[0]))
         object.__setattr__(self, "offset", float(offset))
 
     @property
@@ -52,7 +51,8 @@ class HalfSpace(Shape):
         lower, upper = np.full((len(rows), 3), -np.inf), np.full((len(rows), 3), np.inf)
         # Bounded on one side only where the plane is exactly orthogonal to an axis.
         for axis in range(3):
-            upward, downward = normal[:, axis] == 1.0, normal[:, axis] == -1.0
+            across = np.delete(normal, axis, axis=1).any(axis=1)
+            upward, downward = ~across & (normal[:, axis] > 0.0), ~across & (normal[:, axis] < 0.0)
             upper[upward, axis] = height[upward]
             lower[downward, axis] = -height[downward]
         return lower, upper

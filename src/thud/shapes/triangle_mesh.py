@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, read_only, writable
+from thud._core.arrays import Floats, read_only, whole_array, writable
 from thud.bvh.mesh_tree import MeshTree
-from thud.constants import MESH_COORDINATE
+from thud.constants import MESH_COORDINATE, MESH_LEAST
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
-from thud.gates import as_points
+from thud.gates import as_points, check_extent
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
 from thud.shapes.mesh_connectivity import MeshTopology, closed_by_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
@@ -63,6 +63,7 @@ class TriangleMesh(Shape):
         vertices = _as_vertices(self.vertices)
         faces = _as_faces(self.faces, len(vertices))
         _check_area(vertices, faces)
+        check_extent(vertices, "vertices", MESH_LEAST)
         choices: dict[str, tuple[object, ...]] = {
             "bounding": BOUNDINGS,
             "build": BUILDS,
@@ -337,9 +338,9 @@ def _check_area(vertices: Floats, faces: npt.NDArray[np.int64]) -> None:
 
 
 def _as_faces(faces: npt.ArrayLike, vertices: int) -> npt.NDArray[np.int64]:
-    array = np.asarray(faces)
-    if array.ndim != 2 or array.shape[1] != 3 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInputError(f"faces: expected whole numbers of shape (T, 3), got {array.dtype} of shape {array.shape}")
+    array = whole_array(faces, "faces")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InvalidInputError(f"faces: expected whole numbers of shape (T, 3), got shape {array.shape}")
     if len(array) == 0:
         raise InvalidShapeError("faces: expected at least one triangle, got none")
     if len(array) >= 2**30:

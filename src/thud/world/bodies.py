@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats, Ints, whole_array
 from thud.errors import InvalidInputError, StaleHandleError
 from thud.world.body_rows import ROW_BITS, ROW_MASK, find_rows, put_poses
 
@@ -109,10 +109,9 @@ class Bodies:
 
     def rows(self, handles: npt.ArrayLike, name: str = "handles") -> Ints:
         """The gate of every handle argument: rows of one or N handles."""
-        given = np.atleast_1d(np.asarray(handles))
-        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-            raise InvalidInputError(f"{name}: expected a handle or (N,) handles, got {given.dtype} of shape {given.shape}")
-        given = given if given.dtype == np.int64 and given.flags.carray else given.astype(np.int64)
+        given = np.atleast_1d(whole_array(handles, name))
+        if given.ndim != 1:
+            raise InvalidInputError(f"{name}: expected a handle or (N,) handles, got shape {given.shape}")
         rows = np.empty(len(given), np.int64)
         at = int(find_rows(given, self.alive, self.generation, self.used, rows))
         if at >= 0:
@@ -122,12 +121,16 @@ class Bodies:
             raise StaleHandleError(f"{name}: row {at} is handle {int(given[at])}: {why}; use what World.add returned")
         return rows
 
+    def one_row(self, handle: npt.ArrayLike, name: str = "handle") -> int:
+        """The gate of one handle."""
+        rows = self.rows(handle, name)
+        if len(rows) != 1:
+            raise InvalidInputError(f"{name}: expected one handle, got {len(rows)}")
+        return int(rows[0])
+
     def living_rows(self, given: npt.ArrayLike, name: str) -> Ints:
         """The gate of rows, of any shape: each must hold a living body."""
-        rows = np.asarray(given)
-        if rows.size and not np.issubdtype(rows.dtype, np.integer):
-            raise InvalidInputError(f"{name}: expected whole numbers, got {rows.dtype} of shape {rows.shape}")
-        rows = rows.astype(np.int64, copy=False)
+        rows = whole_array(given, name)
         flat = rows.ravel()
         wrong = (flat < 0) | (flat >= self.used)
         wrong |= ~self.alive[np.where(wrong, 0, flat)]

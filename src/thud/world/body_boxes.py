@@ -8,7 +8,7 @@ from thud._core.decorators import device, kernel
 from thud.broadphase.boxes import FARTHEST
 from thud.constants import BODY_BOX
 from thud.convex.support import load_part, support
-from thud.math.pose import compose_rotation, load_rotation, load_translation, transform
+from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import dot, load3, norm
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
@@ -16,13 +16,16 @@ from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
 
 @device
 def half_space_side(parts, p, r, t, axis):
-    """(lower, upper) of a half-space along an axis: bounded on one side only where the plane is orthogonal to it."""
-    n = r[3 * axis] * parts.reals[p, P0] + r[3 * axis + 1] * parts.reals[p, P1] + r[3 * axis + 2] * parts.reals[p, P2]
-    if n == 1.0:
-        return -FARTHEST, parts.reals[p, P3] + t[axis]
-    if n == -1.0:
-        return -parts.reals[p, P3] + t[axis], FARTHEST
-    return -FARTHEST, FARTHEST
+    """(lower, upper) of a half-space along an axis: bounded on one side only where the plane is orthogonal to it, to the last
+    bit. One that leans by 1e-9 is higher than any bound, far enough away."""
+    n = rotate(r, (parts.reals[p, P0], parts.reals[p, P1], parts.reals[p, P2]))
+    if n[(axis + 1) % 3] != 0.0 or n[(axis + 2) % 3] != 0.0:
+        return -FARTHEST, FARTHEST
+    offset = parts.reals[p, P3]
+    blur = BODY_BOX * (abs(offset) + abs(t[axis]))
+    if n[axis] > 0.0:
+        return -FARTHEST, offset + t[axis] + blur
+    return t[axis] - offset - blur, FARTHEST
 
 
 @device
@@ -58,17 +61,24 @@ def at_identity(part_poses, p):
 
 
 @device
+def norm1(v):
+    """Sum of magnitudes."""
+    return abs(v[0]) + abs(v[1]) + abs(v[2])
+
+
+@device
 def join_sides(a, b):
     """(lower, upper) of both."""
     return min(a[0], b[0]), max(a[1], b[1])
 
 
 @device
-def put_sides(bounds_out, i, axis, sides):
-    """Write one axis of box i, wider by BODY_BOX of its coordinates unless it is unbounded."""
+def put_sides(bounds_out, i, axis, sides, far):
+    """Write one axis of box i, unless unbounded wider by BODY_BOX of its coordinates and of `far`, those of the frames that it
+    comes from."""
     low, high = sides
     if low > -FARTHEST and high < FARTHEST:
-        blur = BODY_BOX * (abs(low) + abs(high))
+        blur = BODY_BOX * (abs(low) + abs(high) + far)
         low, high = low - blur, high + blur
     bounds_out[i, axis], bounds_out[i, axis + 3] = low, high
 
@@ -83,20 +93,24 @@ def body_boxes(start, stop, packed, shape_rows, shape, poses, rows, bounds_out):
         first, count = packed.shape_ints[s, PART_START], packed.shape_ints[s, PART_COUNT]
         if count == 1 and packed.parts.ints[first, KIND] == BOX and at_identity(packed.part_poses, first):
             # The most common body of all.
-            put_sides(bounds_out, i, 0, part_side(packed, first, body_r, body_t, 0))
-            put_sides(bounds_out, i, 1, part_side(packed, first, body_r, body_t, 1))
-            put_sides(bounds_out, i, 2, part_side(packed, first, body_r, body_t, 2))
+            far = norm1(body_t)
+            put_sides(bounds_out, i, 0, part_side(packed, first, body_r, body_t, 0), far)
+            put_sides(bounds_out, i, 1, part_side(packed, first, body_r, body_t, 1), far)
+            put_sides(bounds_out, i, 2, part_side(packed, first, body_r, body_t, 2), far)
             continue
-        x, y, z = (math.inf, -math.inf), (math.inf, -math.inf), (math.inf, -math.inf)
+        x, y, z, far = (math.inf, -math.inf), (math.inf, -math.inf), (math.inf, -math.inf), 0.0
         for p in range(first, first + count):
             r = compose_rotation(body_r, load_rotation(packed.part_poses, p))
             t = transform(body_r, body_t, load_translation(packed.part_poses, p))
+            far = max(
+                far, norm1(body_t) + norm1(load_translation(packed.part_poses, p)) + norm1(load3(packed.parts.reals, p, CENTER))
+            )
             x = join_sides(x, part_side(packed, p, r, t, 0))
             y = join_sides(y, part_side(packed, p, r, t, 1))
             z = join_sides(z, part_side(packed, p, r, t, 2))
-        put_sides(bounds_out, i, 0, x)
-        put_sides(bounds_out, i, 1, y)
-        put_sides(bounds_out, i, 2, z)
+        put_sides(bounds_out, i, 0, x, far)
+        put_sides(bounds_out, i, 1, y, far)
+        put_sides(bounds_out, i, 2, z, far)
 
 
 @kernel("i8, i8, packed, i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[:,::1], i8[::1], f8[:,::1]")

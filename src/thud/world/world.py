@@ -8,16 +8,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
-from thud._core.threads import run_rows
+from thud._core.arrays import Floats, Ints, check_finite
+from thud._core.threads import check_threads, run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
 from thud.broadphase.choose import broad_phase
 from thud.bvh.morton_tree import boxes_in_tree
-from thud.constants import MANIFOLD_POINTS
+from thud.constants import FARTHEST_POSE, MANIFOLD_POINTS
 from thud.errors import InvalidInputError
-from thud.gates import as_directions, as_points, as_poses, as_positive, as_reach, as_vector, broadcast_rows, finite_array, unit
+from thud.gates import (
+    as_directions,
+    as_flag,
+    as_flags,
+    as_max_points,
+    as_points,
+    as_poses,
+    as_positive,
+    as_reach,
+    as_vector,
+    broadcast_rows,
+    finite_array,
+    unit,
+)
 from thud.imagespace.options import ImageOptions
-from thud.pairing.families import as_shape
+from thud.pairing.families import as_shape, as_shapes
 from thud.pose import PoseLike
 from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
 from thud.rotations import quaternion_from_rotation
@@ -73,6 +86,10 @@ class World:
     ) -> None:
         if midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
+        if filter is not None and not callable(filter):
+            raise InvalidInputError(f"filter: expected a function of two arrays of handles, got a {type(filter).__name__}")
+        caches = as_flag(caches, "caches")
+        check_threads(threads)
         if image is not None and (midphase != "image" or not isinstance(image, ImageOptions)):
             raise InvalidInputError("image: expected thud.imagespace.ImageOptions, together with midphase='image'")
         self.image = ImageOptions() if midphase == "image" and image is None else image
@@ -126,8 +143,10 @@ class World:
         row_pose = as_poses(pose, "pose")
         if len(row_pose) != 1:
             raise InvalidInputError(f"pose: expected one pose, got {len(row_pose)}")
-        if isinstance(layer, bool) or layer not in range(64):
+        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)) or not 0 <= layer < 64:
             raise InvalidInputError(f"layer: expected a whole number from 0 to 63, got {layer!r}")
+        mask = _as_mask(mask)
+        static, bullet = None if static is None else as_flag(static, "static"), as_flag(bullet, "bullet")
         if mass is not None:
             mass = as_positive(mass, "mass")
         linear = _as_velocity(velocity, "velocity")
@@ -166,26 +185,24 @@ class World:
 
         Each argument is as for `add`, one for all or one a body; `names` one a body.
         """
-        given = [shapes] if isinstance(shapes, Shape) else list(shapes)
+        given = (shapes,) if isinstance(shapes, Shape) else as_shapes(shapes, "shapes")
         rows_pose = as_poses(poses, "poses")
         count = len(rows_pose) if len(given) == 1 else len(given)
         if not given or len(rows_pose) not in (1, count):
             raise InvalidInputError(f"shapes, poses: expected equal numbers or one, got {len(given)} and {len(rows_pose)}")
-        if names is not None and len(names) != count:
-            raise InvalidInputError(f"names: expected {count} names, got {len(names)}")
+        if names is not None and (isinstance(names, str) or not isinstance(names, Sequence) or len(names) != count):
+            raise InvalidInputError(f"names: expected a list of {count} names, got {names!r}")
         masses = np.full(count, np.nan) if mass is None else _each(finite_array(mass, "mass"), count, "mass")
         if (masses <= 0.0).any():
             raise InvalidInputError(f"mass: row {int(np.argmax(masses <= 0.0))} is not positive")
-        is_ground = np.broadcast_to(
-            [as_shape(shape, f"shapes: row {row}").is_ground for row, shape in enumerate(given)], (count,)
-        )
-        still = is_ground if static is None else _each(static, count, "static")
+        is_ground = np.broadcast_to([shape.is_ground for shape in given], (count,))
+        still = is_ground if static is None else _each(as_flags(static, "static"), count, "static")
         rules = as_rules(count, still, _each(layer, count, "layer"), _each(mask, count, "mask"))
         linear, angular = (
-            np.zeros((count, 3)) if value is None else _each(as_points(value, name), count, name)
+            np.zeros((count, 3)) if value is None else _each(_as_velocities(value, name), count, name, 2)
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
-        bullets = _each(bullet, count, "bullet")
+        bullets = _each(as_flags(bullet, "bullet"), count, "bullet")
         for row in np.flatnonzero(is_ground).tolist():
             moves = linear[row].any() or angular[row].any()
             refuse_moving_surface(bool(still[row]), not np.isnan(masses[row]), moves, bool(bullets[row]), f"row {row}")
@@ -227,15 +244,15 @@ class World:
         """The body's name; None if it has none, and for -1, the handle of nobody (a ray that misses)."""
         if isinstance(handle, (int, np.integer)) and handle == -1:
             return None
-        return self._bodies.names.get(int(self._bodies.rows(handle, "handle")[0]))
+        return self._bodies.names.get(self._bodies.one_row(handle))
 
     def shape(self, handle: int) -> Shape:
         """The body's shape."""
-        return self._shapes.shape(int(self._bodies.shape[self._bodies.rows(handle)[0]]))
+        return self._shapes.shape(int(self._bodies.shape[self._bodies.one_row(handle)]))
 
     def set_shape(self, handle: int, shape: Shape) -> None:
         """Give a body another shape, such as `mesh.deformed(vertices)`."""
-        row = int(self._bodies.rows(handle, "handle")[0])
+        row = self._bodies.one_row(handle)
         bodies = self._bodies
         if as_shape(shape, "shape").is_ground:
             moves = bodies.velocity[row].any() or bodies.angular_velocity[row].any()
@@ -264,10 +281,10 @@ class World:
     ) -> None:
         """What `impacts` moves bodies by: (3,) or (N, 3) m/s, and rad/s unless None, world frame."""
         rows = self._bodies.rows(handles)
-        linear = _each(as_points(velocity, "velocity"), len(rows), "velocity")
+        linear = _each(_as_velocities(velocity, "velocity"), len(rows), "velocity", 2)
         angular = None
         if angular_velocity is not None:
-            angular = _each(as_points(angular_velocity, "angular_velocity"), len(rows), "angular_velocity")
+            angular = _each(_as_velocities(angular_velocity, "angular_velocity"), len(rows), "angular_velocity", 2)
         surface = self._shapes.is_ground[self._bodies.shape[rows]]
         if linear[surface].any() or (angular is not None and angular[surface].any()):
             raise InvalidInputError(
@@ -385,7 +402,7 @@ class World:
         margin : metres; also points of bodies that are apart by no more, with negative depth
         max_points : most points of a contact patch
         """
-        margin = as_positive(margin, "margin", zero=True)
+        margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
         self._begin("contacts")
         pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
         if len(pairs) and margin == 0.0:
@@ -420,7 +437,7 @@ class World:
         max_distance : metres; inf only for worlds of at most 2,000 bodies or so
         signed : in an overlap the negative depth instead of 0; then the deepest comes first
         """
-        reach = as_positive(max_distance, "max_distance", zero=True) if max_distance != np.inf else np.inf
+        reach = as_reach(max_distance)
         count = len(self)
         if reach == np.inf and count * (count - 1) // 2 > _ALL_PAIRS:
             raise InvalidInputError(
@@ -469,7 +486,7 @@ class World:
         """
         start, along = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
         count = broadcast_rows("origins, directions", start, along)
-        reach = as_reach(max_distance)
+        reach, mask = as_reach(max_distance), _as_mask(mask)
         self._begin("raycast")
         if not len(self):
             none = np.full(count, -1)
@@ -477,7 +494,7 @@ class World:
         start, along = (np.array(np.broadcast_to(x, (count, 3))) for x in (start, along))
         tree, rules = self._body_tree(), self._bodies.rules[: self._bodies.used]
         with self.stats.phase("narrow"):
-            found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, int(mask))
+            found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, mask)
         hit = found.handle >= 0
         found.handle[hit] = self._bodies.handles(found.handle[hit])
         self.stats.hits = int(hit.sum())
@@ -514,6 +531,9 @@ class World:
         used, rows = bodies.used, bodies.living()
         if not len(rows):
             return _no_impacts()
+        with np.errstate(over="ignore"):
+            motion = dt * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
+        check_finite(motion[:, :3], "dt times velocity", FARTHEST_POSE)
         with self.stats.phase("boxes"):
             packed, shape_rows = self._shapes.packed()
             bounds = bodies.bounds[:used].copy()
@@ -527,7 +547,6 @@ class World:
         self.stats.broad_pairs = len(pairs)
         if not len(pairs):
             return _no_impacts()
-        motion = dt * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
         with self.stats.phase("narrow"):
             found = narrow.impacts(self._scene(), pairs, motion, bodies.bullet[:used])
         hit = np.flatnonzero(found.time <= 1.0)
@@ -537,11 +556,13 @@ class World:
         return WorldImpacts(a, b, found.time[order], found.point[order], found.normal[order], found.status[order])
 
 
-def _each(value: npt.ArrayLike, count: int, name: str) -> npt.NDArray[Any]:
+def _each(value: npt.ArrayLike, count: int, name: str, axes: int = 1) -> npt.NDArray[Any]:
     """One value for all or one a body."""
     array = np.asarray(value)
     if array.ndim == 0:
         array = array[None]
+    if array.ndim != axes:
+        raise InvalidInputError(f"{name}: expected one or {count} values, got shape {array.shape}")
     if len(array) not in (1, count):
         raise InvalidInputError(f"{name}: expected one or {count} rows, got {len(array)}")
     return np.broadcast_to(array, (count, *array.shape[1:]))
@@ -559,8 +580,23 @@ def refuse_moving_surface(static: bool, mass: bool, moves: bool, bullet: bool, w
         )
 
 
+def _as_mask(mask: int) -> int:
+    """Bits of layers."""
+    if isinstance(mask, bool) or not isinstance(mask, (int, np.integer)) or not -(2**63) <= mask < 2**64:
+        raise InvalidInputError(f"mask: expected a whole number of 64 bits, one a layer, got {mask!r}")
+    return int(mask)
+
+
 def _as_velocity(value: npt.ArrayLike | None, name: str) -> Floats:
-    return np.zeros(3) if value is None else as_vector(value, name)
+    """One (3,) velocity, 0 for None."""
+    velocity = np.zeros(3) if value is None else as_vector(value, name)
+    check_finite(velocity, name, FARTHEST_POSE)
+    return velocity
+
+
+def _as_velocities(value: npt.ArrayLike, name: str) -> Floats:
+    """(N, 3) velocities: their limit is that of places, so that a step of a second stays within it."""
+    return as_points(value, name, limit=FARTHEST_POSE)
 
 
 def _no_impacts() -> WorldImpacts:
