@@ -136,6 +136,8 @@ class Report:
         reference: str,
         members: Iterable[tuple[str, list[Contestant]]],
         rounds: int,
+        *,
+        warm: bool = True,
     ) -> None:
         """The same race on each member of a family, (name, contestants). Adds a row a member and engine, then a row an engine
         with the median of the members' ratios and their quartiles, and one with the member where it fares worst. An engine may
@@ -143,7 +145,7 @@ class Report:
         found: dict[str, list[Row]] = {}
         print(f"\n{scene}: {query}")
         for member, contestants in members:
-            for row in rows_of(scene, query, reference, contestants, measure(contestants, rounds), member):
+            for row in rows_of(scene, query, reference, contestants, measure(contestants, rounds, warm), member):
                 found.setdefault(row.engine, []).append(row)
                 self.rows.append(row)
         for engine, all_rows in found.items():
@@ -217,7 +219,7 @@ class Report:
 
     def _add(self, row: Row) -> None:
         self.rows.append(row)
-        ratio = f"{row.speedup:8.2f}x {row.reference}   ({row.low:.2f} - {row.high:.2f})" if row.reference else ""
+        ratio = f"{row.speedup:8.3g}x {row.reference}   ({row.low:.3g} - {row.high:.3g})" if row.reference else ""
         where = f"   {row.member} {row.note}" if row.member in ("median", "worst") else ""
         print(f"  {row.engine:<28} {row.microseconds:10.3f} us   {ratio}{where}", flush=True)
 
