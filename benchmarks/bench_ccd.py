@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 import thud
+from benchmarks.asking import decades, repeated
 from benchmarks.harness import Contestant, Report, one_core
+from benchmarks.peers import installed
 from tests.continuous.elementary_cases import HITS, Cases, hits, random_rows
 from tests.oracles import ccd
 
@@ -137,6 +139,24 @@ def _race(report: Report, cases: Cases, face: bool, few: int, rounds: int) -> No
         report.race(f"{scene} without a contact", name, racers[1].name, racers, rounds)
 
 
+def _singles_and_growth(report: Report, most: int, rounds: int) -> None:
+    """From one row to all of them: single calls are the first size."""
+    for face, query in ((True, thud.continuous.vertex_face), (False, thud.continuous.edge_edge)):
+        cases = random_rows(np.random.default_rng(face), face, most, plain=True)
+
+        def make(count: int, face: bool = face, query: Any = query, cases: Cases = cases) -> list[Contestant]:
+            times, rows = max(1, 100 // count), (cases.start[:count], cases.end[:count])
+            ask = lambda: query(*rows, tolerance=_TOLERANCE, max_iterations=_ITERATIONS, threads=1)  # noqa: E731
+            found = [Contestant("thud, 1 thread", repeated(ask, times), times)]
+            if count <= 1_000 and installed("ipctk"):
+                peer = TightInclusion(cases, face, np.arange(count), depth_first=False)
+                found.append(Contestant("ipctk tight inclusion", repeated(peer.run, times), times))
+            return found
+
+        name, sizes = "vertex-face" if face else "edge-edge", decades(1, most)
+        report.growth("random rows", f"{name}, growth", "rows", "ipctk tight inclusion", sizes, make, max(2, rounds // 2))
+
+
 def run(size: str) -> None:
     random, each, few, fewer, rounds = _SIZES[size]
     report = Report("ccd")
@@ -144,4 +164,5 @@ def run(size: str) -> None:
         for face in (True, False):
             _race(report, random_rows(np.random.default_rng(face), face, random, plain=True), face, few, rounds)
             _race(report, _degenerate(face, each), face, fewer, rounds)
+        _singles_and_growth(report, random, rounds)
     report.save()

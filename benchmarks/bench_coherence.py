@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import thud
-from benchmarks.bench_mesh import _blob
-from benchmarks.harness import Report, Row
+from benchmarks.asking import decades
+from benchmarks.families import as_pose, blob
+from benchmarks.harness import Contestant, Report, Row
 
 #: (rings of the models: 17k triangles with 66, pairs side by side, frames, frames before the clock runs)
 _SIZES = {"ci": (12, 4, 6, 3), "standard": (66, 48, 30, 4), "full": (66, 200, 60, 4)}
@@ -39,8 +41,8 @@ def _starts(a: thud.TriangleMesh, b: thud.TriangleMesh, rows: int) -> tuple[np.n
     return way, q, high
 
 
-def _frames(starts: tuple[np.ndarray, np.ndarray, np.ndarray], gap: float, step: float, count: int) -> list[thud.Pose]:
-    """Random walks about the start."""
+def _frames(starts: tuple[np.ndarray, np.ndarray, np.ndarray], gap: float, step: float, count: int) -> list[np.ndarray]:
+    """(N, 7) poses: random walks about the start."""
     rng = np.random.default_rng(1)
     way, q, distance = starts
     position, frames = way * (distance + gap * _DIAMETER)[:, None], []
@@ -49,7 +51,7 @@ def _frames(starts: tuple[np.ndarray, np.ndarray, np.ndarray], gap: float, step:
         position = position + step * _DIAMETER * move
         real = q[:, 0] - (v * q[:, 1:]).sum(axis=1)
         q = _unit(np.column_stack([real, q[:, 1:] + q[:, :1] * v + np.cross(v, q[:, 1:])]))
-        frames.append(thud.Pose(position, q))
+        frames.append(np.concatenate([position, q], axis=1))
     return frames
 
 
@@ -57,7 +59,7 @@ def run(size: str) -> None:
     """Three ways to ask, in turn within each frame; one thread."""
     rings, rows, count, skipped = _SIZES[size]
     report = Report("coherence")
-    a, b = _blob(rings, 0), _blob(rings, 1)
+    a, b = blob(rings, 0), blob(rings, 1)
     faces = len(np.asarray(a.faces))
     starts = _starts(a, b, rows)
     for query, ask in _QUERIES.items():
@@ -65,7 +67,33 @@ def run(size: str) -> None:
             for step in _STEPS:
                 scene = f"{faces} x {faces} triangles, gap {gap:g}, step {step:g} diameters"
                 _race(report, scene, query, ask, (a, b), _frames(starts, gap, step, count), skipped)
+    _growth(report, size)
     report.save()
+
+
+def _growth(report: Report, size: str) -> None:
+    """With the number of triangles, of a small step of meshes that are near."""
+    for query, ask in _QUERIES.items():
+
+        def make(triangles: int, ask: Any = ask) -> list[Contestant]:
+            rings = round(0.5 + np.sqrt(triangles / 4))
+            a, b = blob(rings, 0), blob(rings, 1)
+            # To and fro: no jump between rounds.
+            frames = _frames(_starts(a, b, 8), _GAPS[0], _STEPS[1], 6)
+            found = []
+            for name, cache in (("from the root", None), ("front", thud.PairCache())):
+                options = {} if cache is None else {"cache": cache}
+                ways = itertools.cycle([frames, frames[::-1]])
+
+                def run(ways: Any = ways, options: Any = options) -> None:
+                    for pose in next(ways):
+                        ask(a, b, None, pose, threads=1, **options)
+
+                found.append(Contestant(name, run, len(frames)))
+            return found
+
+        sizes = [200, 600] if size == "ci" else decades(500, 50_000)
+        report.growth("8 pairs of meshes, gap 0.005, step 0.001 diameters", query, "triangles", "from the root", sizes, make, 3)
 
 
 def _race(
@@ -74,13 +102,14 @@ def _race(
     query: str,
     ask: Any,
     pair: tuple[thud.TriangleMesh, thud.TriangleMesh],
-    frames: list[thud.Pose],
+    frames: list[np.ndarray],
     skipped: int,
 ) -> None:
     ways: dict[str, thud.PairCache | None] = {
         "from the root": None,
         "last triangles": thud.PairCache(front=0),
         "front": thud.PairCache(),
+        "front, Pose": thud.PairCache(),
     }
     if query == "triangle pairs":
         del ways["last triangles"]  # which it has no use for
@@ -92,8 +121,9 @@ def _race(
         names = list(ways)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             options = {} if ways[name] is None else {"cache": ways[name]}
+            at = as_pose(pose) if name.endswith("Pose") else pose
             begin = time.perf_counter()
-            ask(*pair, None, pose, threads=1, **options)
+            ask(*pair, None, at, threads=1, **options)
             seconds[name].append((time.perf_counter() - begin) / len(pose))
         front = ways["front"]
         assert front is not None
@@ -108,7 +138,8 @@ def _race(
         ratios = sorted(r / t for r, t in zip(root, own, strict=True))
         low, _, high = statistics.quantiles(ratios, n=4)
         row = Row(
-            scene, query, name, len(frames[0]), statistics.median(own) * 1e6, statistics.median(ratios), low, high
+            scene, query, name, len(frames[0]), statistics.median(own) * 1e6, statistics.median(ratios), low, high,
+            reference="from the root",
         )  # fmt: skip
         report.rows.append(row)
         print(f"  {name:<16} {row.microseconds:10.2f} us a pair   {row.speedup:8.2f}x from the root   ({low:.2f} - {high:.2f})")

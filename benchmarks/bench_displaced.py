@@ -9,11 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 import thud
+from benchmarks import peers
+from benchmarks.asking import decades
 from benchmarks.bounding_maps_race import bounding_maps_race
+from benchmarks.families import as_pose, pose_rows, terrain, unit
 from benchmarks.harness import Contestant, Report, one_core
+from benchmarks.memory import array_bytes
+from benchmarks.peers import installed
 from reproductions.terrains import CAVE_DOMAIN, cave_field
 from reproductions.warship import warship
-from thud.terrain import DisplacedSurface, backward_project, from_field
+from thud.terrain import DisplacedSurface, backward_project, from_field, from_heights
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,37 +139,17 @@ class Coal:
         return np.array(out)
 
 
-def _mesh_bytes(mesh: thud.TriangleMesh) -> int:
-    """What our mesh keeps for pair queries: vertices, faces, corners, trees and their boxes."""
-    seen, total = set(), 0
-    pending: list[Any] = [mesh.__dict__]
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, np.ndarray):
-            if one.base is None or not isinstance(one.base, np.ndarray):
-                total += one.nbytes
-        elif isinstance(one, dict):
-            pending += list(one.values())
-        elif isinstance(one, (tuple, list)):
-            pending += list(one)
-        elif type(one).__module__.startswith("thud."):
-            slots = [getattr(one, name, None) for name in getattr(one, "__slots__", ())]
-            pending += [getattr(one, "__dict__", {}), *slots]
-    return total
-
-
 def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int) -> None:
     ship = warship()
     rows = _poses(surface, ship, poses)
     mesh = surface.to_mesh()
-    arguments = (surface, ship, None, rows)
+    arguments, at = (surface, ship, None, rows), as_pose(rows)
     ours = thud.intersects(*arguments, threads=1)
     as_mesh = thud.intersects(mesh, ship, None, rows, threads=1)
     racers = [
         Contestant("thud, displaced", lambda: thud.intersects(*arguments, threads=1), poses),
+        Contestant("thud, displaced, Pose", lambda: thud.intersects(surface, ship, None, at, threads=1), poses),
+        Contestant("thud, displaced, single calls", lambda: [thud.intersects(surface, ship, None, row) for row in rows], poses),
         Contestant("thud, mesh", lambda: thud.intersects(mesh, ship, None, rows, threads=1), poses),
     ]
     reference = "thud, mesh"
@@ -184,7 +169,7 @@ def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int)
     for line in lines:
         report.note(scene, "intersects", line)
     samples = surface.sample_count
-    own, other = surface.nbytes / samples, _mesh_bytes(mesh) / samples
+    own, other = surface.nbytes / samples, array_bytes(mesh) / samples
     report.note(scene, "bytes a sample", f"displaced {own:.1f}, our mesh with its trees {other:.0f}: {other / own:.0f}x")
     # Of coal: vertices and triangles of three 8-byte numbers, 2 T - 1 nodes of an OBB, an RSS and three integers.
     nodes = (9 + 3 + 3) * 8 + (9 + 3 + 2 + 1) * 8 + 12
@@ -216,6 +201,44 @@ def _projections(report: Report, surface: DisplacedSurface, count: int, rounds: 
         report.note("terrain", "backward projection", f"{method}: {100 * right:.2f} % within 1e-6 of the place it came from")
 
 
+def _growth(report: Report, most: int, rounds: int) -> None:
+    """With the number of samples of a square of hills: a hull near the ground, at 100 poses."""
+    rng = np.random.default_rng(2)
+    hull = thud.ConvexHull(rng.normal(size=(40, 3)))
+
+    def make(samples: int) -> list[Contestant]:
+        side = round(np.sqrt(samples))
+        x = np.linspace(0.0, 12.0, side)
+        surface = from_heights(2.0 * np.sin(x)[:, None] * np.cos(1.3 * x), spacing=60.0 / (side - 1)).surface
+        mesh = surface.to_mesh()
+        poses = np.column_stack([rng.uniform(5, 55, (100, 2)), rng.uniform(-1, 6, 100), unit(rng.normal(size=(100, 4)))])
+        found = [
+            Contestant("thud, displaced", lambda: thud.intersects(surface, hull, None, poses, threads=1), 1),
+            Contestant("thud, mesh", lambda: thud.intersects(mesh, hull, None, poses, threads=1), 1),
+        ]
+        if installed("coal"):
+            shapes, pairs = [mesh, *[hull] * 100], np.stack([np.zeros(100, dtype=np.int64), np.arange(1, 101)], axis=1)
+            home = np.array([[0.0, 0, 0, 1, 0, 0, 0]])
+            coal = peers.Coal(shapes, pairs, pose_rows(np.concatenate([home, poses])))
+            found.append(Contestant("coal, mesh", coal.boolean, 1))
+        return found
+
+    x = np.linspace(0.0, 12.0, most)
+    heights = 2.0 * np.sin(x)[:, None] * np.cos(1.3 * x)
+    vertices, faces = terrain(2 * most**2, 1)
+    at = np.array([20.0, 20.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    firsts = [
+        Contestant("thud, displaced", lambda: thud.intersects(from_heights(heights, 60.0 / most).surface, hull, None, at), 1),
+        Contestant("thud, mesh", lambda: thud.intersects(thud.TriangleMesh(vertices, faces), hull, None, at), 1),
+    ]
+    if installed("coal"):
+        firsts.append(Contestant("coal, mesh", lambda: peers.coal_mesh(vertices, faces), 1))
+    scene, query = f"hills of {most} x {most} samples", "first call: surface made of arrays, intersects a hull"
+    report.race(scene, query, firsts[-1].name, firsts, 2)
+    sizes = decades(most**2 // 100 if most > 100 else most**2 // 10, most**2)
+    report.growth("100 poses of a hull over hills", "intersects", "samples", "coal, mesh", sizes, make, max(2, rounds // 2))
+
+
 def run(size: str = "standard") -> None:
     """The whole benchmark."""
     cell, poses, rounds, points, quads, limit = _SIZES[size]
@@ -237,5 +260,5 @@ def run(size: str = "standard") -> None:
                 f"MMA converged in {found.mma_converged} of {2 * found.count}; largest objective over MMA's {worst}; "
                 f"infeasible {found.batched_infeasible} of {40 * found.count}",
             )
-    if size != "ci":
-        report.save()
+        _growth(report, 60 if size == "ci" else 520, rounds)
+    report.save()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import thud
-from benchmarks.bench_mesh import _blob
+from benchmarks.families import blob
 from benchmarks.harness import Contestant, Report
 from thud.errors import ThudError
 from thud.imagespace import interference
@@ -31,7 +31,7 @@ class _Frames:
 
     def __init__(self, count: int, rings: int, spread: float) -> None:
         rng = np.random.default_rng(0)
-        kinds = [_blob(rings, k) for k in range(min(count, 8))]
+        kinds = [blob(rings, k) for k in range(min(count, 8))]
         self.places = rng.uniform(-spread, spread, (count, 3)) * (count / 100) ** (1 / 3)
         self.meshes = [
             thud.TriangleMesh(np.asarray(kinds[k % 8 % len(kinds)].vertices) + self.places[k], kinds[k % 8 % len(kinds)].faces)
@@ -150,5 +150,18 @@ def run(size: str) -> None:
             found = f(ready[0])
             text = f"{way}: {len(exact - found)} of them not found, {len(found - exact)} more found"
             report.note(scene, "pairs, a frame", text)
-    if size != "ci":
-        report.save()
+    _growth(report, size)
+    report.save()
+
+
+def _growth(report: Report, size: str) -> None:
+    """With the number of meshes, at constant density."""
+
+    def make(count: int) -> list[Contestant]:
+        frames = _Frames(count, 6 if size == "ci" else 16, _SPREADS["middle"])
+        ready = [frames.vertices(k) for k in range(2)]
+        kept = ("thud, refit", "thud, rebuild", "thud, image 512", "coal OBBRSS, rebuild")
+        return [Contestant(way, _frame_after_frame(f, ready), 1) for way, f in _ways(frames).items() if way in kept]
+
+    numbers = [3, 6] if size == "ci" else [4, 13, 40, 126, 400]
+    report.growth("meshes that change shape", "pairs, a frame", "meshes", "coal OBBRSS, rebuild", numbers, make, 3)

@@ -4,10 +4,12 @@ impact map in OpenGL beside Numba. One thread unless it says otherwise."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from benchmarks.asking import repeated
 from benchmarks.harness import Contestant, Report, one_core
 from benchmarks.numpy_particles import first_impacts
 from thud import particles as p
@@ -93,10 +95,31 @@ def first_hits(report: Report, size: str) -> None:
                 pairs = n * count * cost
                 ours = race(report, scene, made, x, v, a, rounds if pairs < most // 10 else min(rounds, 3), pairs <= most)
                 report.note(scene, "rate", f"{1.0 / ours:.1f} million pairs a second and thread")
-                times.append((n, ours * n * count))
-            if len(times) > 2:
-                n, t = np.log(times).T
-                report.note(label, f"{count} colliders", f"time grows as particles to the {np.polyfit(n, t, 1)[0]:.2f}")
+                times.append((n, ours * n * count * 1e-6))
+            if not curved:
+                report.slopes(label, f"first impacts on {count} colliders", "particles", {"thud": times})
+
+
+def small_calls(report: Report, size: str) -> None:
+    """One particle and a thousand; "first call" makes the system and the colliders of plain arrays, too."""
+    rounds, times = _SIZES[size][3], 5 if size == "ci" else 200
+    for n in (1, 1000):
+        x, v, a = hail(n, True)
+
+        def first(x: Any = x, v: Any = v, a: Any = a) -> object:
+            made = [p.Rectangle([k, -10.0, 1.0], [0.9, 0.0, 0.1], [0.0, 20.0, 0.0]) for k in range(-5, 5)]
+            return p.ParticleSystem(x, v, a, lifetime=LIFE).impacts(made, 0.0, LIFE, threads=1)
+
+        made = [p.Rectangle([k, -10.0, 1.0], [0.9, 0.0, 0.1], [0.0, 20.0, 0.0]) for k in range(-5, 5)]
+        elements = [(k, e) for k, c in enumerate(made) for e in c.elements()]
+        ready, system = p.ColliderSet(made), p.ParticleSystem(x, v, a, lifetime=LIFE)
+        runs: dict[str, Callable[[], object]] = {
+            "NumPy": lambda x=x, v=v, a=a, e=elements: first_impacts(e, x, v, a, LIFE),
+            "thud, first call": first,
+            "thud, again": lambda s=system, r=ready: s.impacts(r, 0.0, LIFE, threads=1),
+        }
+        contestants = [Contestant(name, repeated(run, times), times) for name, run in runs.items()]
+        report.race(f"{n} particles, 10 rectangles, second order", "one call", "NumPy", contestants, max(2, rounds))
 
 
 def spheres(report: Report, size: str) -> None:
@@ -224,6 +247,7 @@ def run(size: str) -> None:
     report = Report("particles")
     with one_core():
         first_hits(report, size)
+        small_calls(report, size)
         other_kinds(report, size)
         spheres(report, size)
     opengl(report, size)

@@ -3,8 +3,6 @@ resonators and real time; its distance from the formula; an hour of it in little
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 
 from benchmarks.harness import Contestant, Report, one_core
+from benchmarks.memory import peak_megabytes
 from thud.particles import Material, render_sound, sound_blocks
 from thud.particles.sound import materials
 
@@ -79,10 +78,18 @@ def closed_form(impacts: SimpleNamespace, sounding: list[Material], samples: npt
     return out
 
 
-def _memory() -> float:
-    """Most memory this process has had, MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+def _growth(report: Report, most: int, rounds: int) -> None:
+    """With the length of the storm."""
+
+    def make(seconds: int) -> list[Contestant]:
+        impacts = Storm(0, seconds).impacts([], 0.0, float(seconds))
+        return [
+            Contestant("scipy.signal.lfilter", lambda: filtered(impacts, MATERIALS, seconds * RATE), 1),
+            Contestant("thud, given impacts", lambda: render_sound(impacts, MATERIALS, 0.0, float(seconds)), 1),
+        ]
+
+    sizes = [1, 2] if most == 1 else [1, 3, 10, 30, 100]
+    report.growth("storm", "sound", "seconds of sound", "scipy.signal.lfilter", sizes, make, max(2, rounds // 4))
 
 
 def run(size: str) -> None:
@@ -112,11 +119,13 @@ def run(size: str) -> None:
         error = np.abs(sound[samples] - closed_form(impacts, MATERIALS, samples)).max() / np.abs(sound).max()
         report.note(scene, "error", f"{20.0 * np.log10(error):.0f} dB of the peak, against the formula in float64")
 
-        before, begin, count = _memory(), time.perf_counter(), 0
+        _growth(report, seconds, rounds)
+
+        before, begin, count = peak_megabytes(), time.perf_counter(), 0
         for block in sound_blocks(Storm(0, long), colliders, 0.0, float(long)):
             count += len(block)
         took = time.perf_counter() - begin
-        more = max(0.0, _memory() - before)
+        more = max(0.0, peak_megabytes() - before)
         report.note(
             scene, f"{long} seconds in blocks",
             f"{count * 8 / 1e6:.0f} MB of samples in {took:.1f} s, {long / took:.0f}x real time, {more:.0f} MB more memory",
