@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
+from thud._core.status import SEPARATED
 from thud._core.threads import run_rows
 from thud.convex.dispatch import empty_distances
 from thud.mesh.trees import BoxTree, ObbTree, box_tree, obb_tree
@@ -43,17 +44,16 @@ def contained(
     found, where = np.zeros(count, dtype=bool), np.zeros((count, 3))
     if not outer.is_closed:
         return found, where
-    for point in inner:
-        world = rows_i[:, :9].reshape(-1, 3, 3) @ point + rows_i[:, 9:]
-        local = np.einsum("nji,nj->ni", rows_o[:, :9].reshape(-1, 3, 3), world - rows_o[:, 9:])
-        local, world = np.broadcast_to(local, (count, 3)), np.broadcast_to(world, (count, 3))
-        near = (np.abs(local - outer.origin) <= outer.half_extents).all(axis=1) & ~found
-        rows = np.flatnonzero(near)
-        if len(rows) == 0:
-            continue
-        inside = rows[mesh_contains(outer, local[rows], threads)]
-        found[inside] = True
-        where[inside] = world[inside]
+    from thud.mesh.near_box import points_near_box
+
+    rows, local, world = np.empty(count, dtype=np.int64), np.empty((count, 3)), np.empty((count, 3))
+    for point in range(len(inner)):
+        arguments = (inner, point, rows_i, rows_o, outer.origin, outer.half_extents, found)
+        near = points_near_box(*arguments, rows, local, world)
+        if near:
+            inside = np.flatnonzero(mesh_contains(outer, local[:near], threads))
+            found[rows[inside]] = True
+            where[rows[inside]] = world[inside]
     return found, where
 
 
@@ -118,7 +118,7 @@ def _surfaces_meet(
         arrays = (*_both_trees(a), *_both_trees(b), rows_a, rows_b, *kept, tests, status)
         run_rows(coherent_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
         cache.add_box_tests(tests)
-        return status != Status.SEPARATED
+        return status != SEPARATED
     from thud.mesh.mesh_mesh import mesh_intersects_rows
 
     found = np.full((count, 2), -1, dtype=np.int64) if cache is None else cache.found("meet", 2)[cache.rows]
@@ -126,7 +126,7 @@ def _surfaces_meet(
     run_rows(mesh_intersects_rows, count, threads, *trees, rows_per_chunk=ROWS)
     if cache is not None:
         cache.found("meet", 2)[cache.rows] = found
-    return status != Status.SEPARATED
+    return status != SEPARATED
 
 
 def convex_intersects(a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None) -> Bools:
@@ -136,7 +136,7 @@ def convex_intersects(a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats,
     status = np.zeros(count, dtype=np.uint8)
     arrays = (box_tree(b), *convex_query(a), rows_a, rows_b, status)
     run_rows(convex_intersects_rows, count, threads, *arrays, rows_per_chunk=ROWS)
-    hit = status != Status.SEPARATED
+    hit = status != SEPARATED
     rows = np.flatnonzero(~hit)
     if len(rows):
         poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
