@@ -85,7 +85,10 @@ def test_whom_a_kernel_calls_lies_within_its_key() -> None:
     for entry in store.user_store().names():
         content = store.user_store().load(entry) if entry.endswith(".kernel") else None
         if content is not None:
-            parts = pickle.loads(content)
+            try:
+                parts = pickle.loads(content)
+            except (ModuleNotFoundError, AttributeError):
+                continue  # of another checkout, which has other types
             calls.setdefault(parts["function"], set()).update(parts["calls"])
     seen = 0
     for name, (dispatcher, _) in registry().items():
