@@ -373,7 +373,7 @@ def _reduce(out, count, limit):
     for k in range(count):
         deepest = max(deepest, out[k, DEPTH])
         extent2 = max(extent2, norm2(sub(_get(out, k), _get(out, 0))))
-    shallow = deepest - MANIFOLD_ALIKE * math.sqrt(extent2)
+    shallow = deepest - MANIFOLD_SLACK * math.sqrt(extent2)
     first = 0
     while out[first, DEPTH] < shallow:
         first += 1

@@ -61,8 +61,8 @@ MANIFOLD_PARALLEL = 1e-2
 #: points of the depth itself.
 MANIFOLD_SLACK = 1e-7
 
-#: Two points of a manifold are as good as each other, when it is reduced, if their depths differ by less than this times its
-#: extent, or their squared distances from the points kept by this fraction: then the one with the lower id is kept.
+#: Two points of a manifold are as far from those kept, when it is reduced, if their squared distances differ by less than this
+#: fraction: then the first by their ids is kept. (Two are as deep within MANIFOLD_SLACK of the extent.)
 MANIFOLD_ALIKE = 1e-2
 
 #: A cap of a cylinder or cone becomes a polygon of this many sides in a contact manifold.
