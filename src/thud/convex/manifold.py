@@ -358,9 +358,10 @@ def _cut(points, count, spare, origin, inward, end):
 
 @kernel
 def _reduce(out, count, limit):
-    """Keep `limit` points: the deepest, then always the one farthest from those kept. Returns the count.
+    """Keep `limit` points, spread as far as they go, and among them the deepest. Returns the count.
 
-    Of points that are all but as good the first by their ids is taken, so that a small motion takes the same ones again.
+    From the first by its id on, always the one farthest from those kept; of points that are all but as far the first by their
+    ids. So a small motion keeps the same ones, but for one that makes room for the deepest.
     """
     if count <= limit:
         return count
@@ -369,15 +370,6 @@ def _reduce(out, count, limit):
         while j > 0 and _before(out, j, j - 1):
             _swap(out, j, j - 1)
             j -= 1
-    deepest, extent2 = -math.inf, 0.0
-    for k in range(count):
-        deepest = max(deepest, out[k, DEPTH])
-        extent2 = max(extent2, norm2(sub(_get(out, k), _get(out, 0))))
-    shallow = deepest - MANIFOLD_SLACK * math.sqrt(extent2)
-    first = 0
-    while out[first, DEPTH] < shallow:
-        first += 1
-    _move_up(out, first, 0)
     for k in range(1, limit):
         best, where = 0.0, k
         for j in range(k, count):
@@ -387,6 +379,13 @@ def _reduce(out, count, limit):
             if score > best * (1.0 + MANIFOLD_ALIKE):
                 best, where = score, j
         _move_up(out, where, k)
+    kept, deepest, extent2 = 0, 0, 0.0
+    for k in range(count):
+        kept = k if k < limit and out[k, DEPTH] > out[kept, DEPTH] else kept
+        deepest = k if out[k, DEPTH] > out[deepest, DEPTH] else deepest
+        extent2 = max(extent2, norm2(sub(_get(out, k), _get(out, 0))))
+    if out[kept, DEPTH] < out[deepest, DEPTH] - MANIFOLD_SLACK * math.sqrt(extent2):
+        _swap(out, limit - 1, deepest)
     return limit
 
 

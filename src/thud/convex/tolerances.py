@@ -62,7 +62,7 @@ MANIFOLD_PARALLEL = 1e-2
 MANIFOLD_SLACK = 1e-7
 
 #: Two points of a manifold are as far from those kept, when it is reduced, if their squared distances differ by less than this
-#: fraction: then the first by their ids is kept. (Two are as deep within MANIFOLD_SLACK of the extent.)
+#: fraction: then the first by their ids is kept. (One is as deep as another within MANIFOLD_SLACK of the extent.)
 MANIFOLD_ALIKE = 1e-2
 
 #: A cap of a cylinder or cone becomes a polygon of this many sides in a contact manifold.
