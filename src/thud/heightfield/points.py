@@ -17,7 +17,6 @@ from thud.bvh.height_tree import (
     LEVELS,
     SPACING_X,
     SPACING_Y,
-    cell_corners,
     is_there,
     node_code,
     node_index,
@@ -29,8 +28,9 @@ from thud.bvh.height_tree import (
     triangle_there,
 )
 from thud.geometry.triangle import point_triangle_called
+from thud.heightfield.cells import in_ground
 from thud.heightfield.prism import floor_below, heights_of, triangle_points
-from thud.heightfield.walk import box_gap2, clamped
+from thud.heightfield.walk import box_gap2
 from thud.math.pose import load_rotation, load_translation, transform, unrotate
 from thud.math.vec3 import load3, sub
 from thud.pairing.ask import check_reach
@@ -46,29 +46,6 @@ def point_in_grid(grid, points, poses, row):
     r, t = load_rotation(poses, row_p), load_translation(poses, row_p)
     p = unrotate(r, sub(load3(points, row_of(points, row), 0), t))
     return p[0] - grid.origin[0], p[1] - grid.origin[1], p[2] - grid.origin[2]
-
-
-@kernel(inner="height_grid, vec3")
-def in_ground(grid, p):
-    """Whether a point lies in the ground, its surface included."""
-    u, v = p[0] / grid.numbers[SPACING_X], p[1] / grid.numbers[SPACING_Y]
-    if not (u >= 0.0 and v >= 0.0 and u <= grid.columns and v <= grid.rows):
-        return False
-    i1, j1 = clamped(u, grid.columns), clamped(v, grid.rows)
-    # On a line of the grid the cells on both sides count.
-    i0, j0 = (i1 - 1 if u == i1 and i1 > 0 else i1), (j1 - 1 if v == j1 and j1 > 0 else j1)
-    deep = grid.numbers[DEPTH]
-    for j in range(j0, j1 + 1):
-        for i in range(i0, i1 + 1):
-            corners = cell_corners(grid, j, i)
-            h00, h10, h01, h11 = corners
-            x, y = u - i, v - j
-            for k in range(2):
-                if is_there(corners, k) and (x >= y if k == 0 else y >= x):
-                    top = h00 + (h10 - h00) * x + (h11 - h10) * y if k == 0 else h00 + (h11 - h01) * x + (h01 - h00) * y
-                    if top - deep <= p[2] <= top:
-                        return True
-    return False
 
 
 @kernel("i8, i8, height_grid, f8[:,::1], f8[:,::1], b1[::1]")

@@ -30,8 +30,8 @@ from thud.bvh.height_tree import (
     triangle_there,
 )
 from thud.gates import unit
+from thud.heightfield.cells import clamped
 from thud.heightfield.tolerances import FIELD_ROOM, RAY_START
-from thud.heightfield.walk import clamped
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate
 from thud.math.vec3 import load3, sub
 from thud.pairing.rows import row_of
@@ -167,9 +167,17 @@ def ray_piece(grid, numbers, corners, j, i, k, ta, tb, axis, side, count, start_
 
 
 @device
-def line_time(start, speed, line):
-    """When a coordinate reaches a line."""
-    return (line - start) / speed
+def line_time(start, slowness, line):
+    """When a coordinate reaches a line, by one over its speed; inf if it does not move."""
+    return (line - start) * slowness if slowness != 0.0 else math.inf
+
+
+@device
+def passes_over(corners, za, zb):
+    """Whether heights from za to zb are above all four corners, none of which is a hole."""
+    h00, h10, h01, h11 = corners
+    z = min(za, zb)
+    return z > h00 and z > h10 and z > h01 and z > h11
 
 
 @device
@@ -217,14 +225,15 @@ def ray_crossings(grid, o, d, reach, most, events):
         t1, leaves = reach, False
     if not t0 <= t1:
         return 0
+    slow_u, slow_v = 1.0 / ray.du if ray.du != 0.0 else 0.0, 1.0 / ray.dv if ray.dv != 0.0 else 0.0
     step_i, step_j = np.int64(1) if ray.du > 0.0 else np.int64(-1), np.int64(1) if ray.dv > 0.0 else np.int64(-1)
     i, j = clamped(ray.u + t0 * ray.du, grid.columns), clamped(ray.v + t0 * ray.dv, grid.rows)
     count, t, levels, level = np.int64(0), t0, grid.levels.shape[0], np.int64(grid.levels.shape[0] - 1)
     while True:
         node_i, node_j = i >> (level + 2), j >> (level + 2)
         i0, i1, j0, j1 = node_rectangle(grid, level, node_j, node_i)
-        tx = line_time(ray.u, ray.du, np.float64(i1 if ray.du > 0.0 else i0)) if ray.du != 0.0 else math.inf
-        ty = line_time(ray.v, ray.dv, np.float64(j1 if ray.dv > 0.0 else j0)) if ray.dv != 0.0 else math.inf
+        tx = line_time(ray.u, slow_u, np.float64(i1 if ray.du > 0.0 else i0))
+        ty = line_time(ray.v, slow_v, np.float64(j1 if ray.dv > 0.0 else j0))
         te = max(min(min(tx, ty), t1), t)
         low, high = node_range(grid, node_index(grid, level, node_j, node_i))
         za, zb = ray.z + t * ray.dz, ray.z + te * ray.dz
@@ -242,12 +251,14 @@ def ray_crossings(grid, o, d, reach, most, events):
             # Cell by cell through the block.
             while True:
                 corners = cell_corners(grid, j, i)
-                tx = line_time(ray.u, ray.du, np.float64(i + 1 if ray.du > 0.0 else i)) if ray.du != 0.0 else math.inf
-                ty = line_time(ray.v, ray.dv, np.float64(j + 1 if ray.dv > 0.0 else j)) if ray.dv != 0.0 else math.inf
+                tx = line_time(ray.u, slow_u, np.float64(i + 1 if ray.du > 0.0 else i))
+                ty = line_time(ray.v, slow_v, np.float64(j + 1 if ray.dv > 0.0 else j))
                 te = max(min(min(tx, ty), t1), t)
                 wa = (ray.u + t * ray.du - i) - (ray.v + t * ray.dv - j)
                 wb = (ray.u + te * ray.du - i) - (ray.v + te * ray.dv - j)
-                if (wa > 0.0 and wb < 0.0) or (wa < 0.0 and wb > 0.0):
+                if side in (ABOVE, PASSED) and passes_over(corners, ray.z + t * ray.dz, ray.z + te * ray.dz):
+                    side = np.int64(PASSED)
+                elif (wa > 0.0 and wb < 0.0) or (wa < 0.0 and wb > 0.0):
                     middle = min(max(t + wa / (wa - wb) * (te - t), t), te)
                     k = np.int64(0) if wa > 0.0 else np.int64(1)
                     side, count = ray_piece(grid, numbers, corners, j, i, k, t, middle, axis, side, count, start_room, events)

@@ -12,19 +12,11 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import AT_START, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.casts.linear_cast import earlier
+from thud.heightfield.cells import cell_range, level_range, start_level
 from thud.heightfield.objects import SHAPE, new_field_space, own_object
 from thud.heightfield.prism import box_reach, part_box, triangle_box, widened
 from thud.heightfield.tolerances import FIELD_ROOM
-from thud.heightfield.walk import (
-    box_may_meet,
-    cast_part,
-    cell_range,
-    level_range,
-    meets_part,
-    nearest_part,
-    node_gap,
-    start_level,
-)
+from thud.heightfield.walk import box_may_meet, cast_part, meets_part, nearest_part, node_gap
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import load3, sub
 from thud.mesh.box_tree import U, load_slot, tree_pose

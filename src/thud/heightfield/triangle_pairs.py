@@ -10,12 +10,13 @@ from thud._core.decorators import kernel
 from thud._core.threads import run_rows
 from thud.bvh.height_tree import BOTTOM, SPACING_X, SPACING_Y, TOP, is_there, node_code, node_index, node_of, node_range, sample
 from thud.constants import TOUCH
+from thud.heightfield.cells import block_cells, cell_range, child_range, level_range, start_level
 from thud.heightfield.objects import field_object, new_field_space
 from thud.heightfield.prism import box_reach, heights_of, triangle_box, triangle_points, widened
 from thud.heightfield.queries import ROWS
 from thud.heightfield.rows import is_filled, slot_box
 from thud.heightfield.tolerances import FIELD_ROOM
-from thud.heightfield.walk import block_cells, box_may_meet, cell_range, child_range, level_range, start_level
+from thud.heightfield.walk import box_may_meet
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.mesh.triangle_triangle import triangles_meet
 from thud.pairing.rows import row_of

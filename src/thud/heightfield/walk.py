@@ -16,7 +16,6 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import AT_START, MISS, OVERLAPPING, SEPARATED
 from thud.bvh.height_tree import (
-    BLOCK,
     BOTTOM,
     DEPTH,
     SPACING_X,
@@ -34,6 +33,8 @@ from thud.bvh.height_tree import (
 from thud.convex.casts.linear_cast import cast_pair, earlier
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
+from thud.geometry.triangle import point_triangle_called
+from thud.heightfield.cells import block_cells, cell_range, child_range, clamped, in_ground, level_range, start_level
 from thud.heightfield.objects import PRISM, SHAPE
 from thud.heightfield.prism import (
     box_reach,
@@ -46,65 +47,14 @@ from thud.heightfield.prism import (
 )
 from thud.heightfield.tolerances import FIELD_ROOM, NEAR_ROOM
 from thud.math.pose import transform
-from thud.shapes.packed import BOUND, CENTER
+from thud.math.vec3 import dot, norm2, sub
+from thud.shapes.packed import BOUND, CENTER, KIND
+from thud.shapes.shape import SPHERE
 
 _A, _B = np.int64(PRISM), np.int64(SHAPE)
 
 
-# Ranges of cells and nodes ------------------------------------------------------------------------------------------------
-
-
-@device
-def clamped(value, count):
-    """A place along a side of `count` cells, which may be anything, as a cell."""
-    # Not math.floor, which is a whole number here and has no room for inf.
-    return np.int64(min(max(np.floor(value), 0.0), count - 1.0))
-
-
-@device
-def cell_range(grid, box):
-    """(i0, i1, j0, j1): the cells that a box is over or beside, both ends included; i0 > i1 if it is over none."""
-    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
-    if box[1] < 0.0 or box[3] < 0.0 or box[0] > x * grid.columns or box[2] > y * grid.rows:
-        return np.int64(0), np.int64(-1), np.int64(0), np.int64(-1)
-    return (
-        clamped(box[0] / x, grid.columns), clamped(box[1] / x, grid.columns),
-        clamped(box[2] / y, grid.rows), clamped(box[3] / y, grid.rows),
-    )  # fmt: skip
-
-
-@device
-def start_level(grid, cells):
-    """The lowest level on which a range of cells is at most two nodes wide and two high."""
-    level = np.int64(0)
-    i0, i1, j0, j1 = cells[0] // BLOCK, cells[1] // BLOCK, cells[2] // BLOCK, cells[3] // BLOCK
-    while (i1 - i0 > 1 or j1 - j0 > 1) and level < grid.levels.shape[0] - 1:
-        i0, i1, j0, j1 = i0 >> 1, i1 >> 1, j0 >> 1, j1 >> 1
-        level += 1
-    return level
-
-
-@device
-def level_range(cells, level):
-    """A range of cells as one of nodes of a level."""
-    side = level + 2  # a block is 2^2 cells wide
-    return cells[0] >> side, cells[1] >> side, cells[2] >> side, cells[3] >> side
-
-
-@device
-def child_range(cells, level, j, i):
-    """Children, on the level below, of node [j, i] of `level` that lie in a range of cells."""
-    i0, i1, j0, j1 = level_range(cells, level - 1)
-    return max(i0, 2 * i), min(i1, 2 * i + 1), max(j0, 2 * j), min(j1, 2 * j + 1)
-
-
-@device
-def block_cells(grid, cells, j, i):
-    """Cells of block [j, i] that lie in a range, ends included."""
-    return (
-        max(cells[0], BLOCK * i), min(cells[1], BLOCK * i + BLOCK - 1),
-        max(cells[2], BLOCK * j), min(cells[3], BLOCK * j + BLOCK - 1),
-    )  # fmt: skip
+# What bounds a part ------------------------------------------------------------------------------------------------------
 
 
 @device
@@ -142,32 +92,87 @@ def over_plane(p, x, y, height, gx, gy):
     return p[2] - height - gx * (p[0] - x) - gy * (p[1] - y)
 
 
-@kernel(inner="height_grid, parts, mat3, vec3, UniTuple(f8, 6), f8, UniTuple(f8, 4), i8, i8, i8")
-def triangle_meets(grid, parts, r, t, box, room, corners, j, i, k):
-    """Status of the part and the ground below triangle k of cell [j, i]; `box` is the part's, wider by `room`."""
+@device
+def part_center(parts, r, t):
+    """The middle of part 0."""
+    return transform(r, t, (parts.reals[SHAPE, CENTER], parts.reals[SHAPE, CENTER + 1], parts.reals[SHAPE, CENTER + 2]))
+
+
+@device
+def reaches_up(points, n):
+    """How far a triangle reaches along n; so far does the ground below it, if n points upwards."""
+    return max(dot(n, points[0]), max(dot(n, points[1]), dot(n, points[2])))
+
+
+@device
+def center_gap(parts, r, t, center, points):
+    """(lower bound of the distance of the part and the ground below a triangle, the unit normal that shows it, how low the
+    part is along it): along the line from the triangle's nearest point to the middle of the part. -inf if that does not lead
+    up."""
+    _d2, q = point_triangle_called(center, points[0], points[1], points[2])
+    n = sub(center, q)
+    length = math.sqrt(norm2(n))
+    if not n[2] > 0.0:
+        return -math.inf, n, 0.0
+    n = (n[0] / length, n[1] / length, n[2] / length)
+    low = dot(n, lowest_point(parts, r, t, n))
+    return low - dot(n, q), n, low
+
+
+@kernel(inner="height_grid, parts, mat3, vec3, UniTuple(f8, 6), f8, UniTuple(f8, 4), i8, i8, i8, vec3, f8")
+def triangle_meets(grid, parts, r, t, box, room, corners, j, i, k, n, low_n):
+    """(status of the part and the ground below triangle k of cell [j, i], a normal that parts them, how low the part is along
+    it). `box` is the part's, wider by `room`; the normal and height given are tried first."""
     low, high = heights_of(corners, k)
     deep = grid.numbers[DEPTH]
     if high < box[4] or low - deep > box[5]:
-        return SEPARATED
+        return SEPARATED, n, low_n
+    points = triangle_points(grid, corners, j, i, k)
+    if n[2] > 0.0 and low_n - reaches_up(points, n) > room:
+        return SEPARATED, n, low_n
     x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
     gx, gy = slopes(grid, corners, k)
-    n = (-gx, -gy, 1.0)
     blur = room * (1.0 + abs(gx) + abs(gy))
-    p = lowest_point(parts, r, t, n)
+    p = lowest_point(parts, r, t, (-gx, -gy, 1.0))
     above = over_plane(p, x * i, y * j, corners[0], gx, gy)
     if above > blur:
-        return SEPARATED
+        return SEPARATED, n, low_n
     if above <= 0.0 and above >= -deep:
         # A point of the part in the ground: no search is needed.
         u, v = p[0] / x - i, p[1] / y - j
         if 0.0 <= u <= 1.0 and 0.0 <= v <= 1.0 and (u >= v if k == 0 else v >= u):
-            return OVERLAPPING
+            return OVERLAPPING, n, low_n
     if deep < math.inf:
         q = lowest_point(parts, r, t, (gx, gy, -1.0))
         if over_plane(q, x * i, y * j, corners[0], gx, gy) < -deep - blur:
-            return SEPARATED
-    set_prism(parts, grid, triangle_points(grid, corners, j, i, k), floor_below(grid, min(low, box[4])))
-    return pair_intersects(parts, _A, _B, r, t, center_axis(parts, _A, _B, r, t))[0]
+            return SEPARATED, n, low_n
+    set_prism(parts, grid, points, floor_below(grid, min(low, box[4])))
+    status, axis = pair_intersects(parts, _A, _B, r, t, center_axis(parts, _A, _B, r, t))
+    if status == SEPARATED and axis[2] < 0.0:
+        # What parts them may part the neighbours too.
+        length = math.sqrt(norm2(axis))
+        n = (-axis[0] / length, -axis[1] / length, -axis[2] / length)
+        low_n = dot(n, lowest_point(parts, r, t, n))
+    return status, n, low_n
+
+
+@device
+def axis_gap(grid, level, j, i, parts, r, t, center):
+    """The same along the line from the ground's nearest point to the middle of the part: what is compact is held by it closely.
+    Not positive where the middle is in the node's block."""
+    low, high = node_range(grid, node_index(grid, level, j, i))
+    i0, i1, j0, j1 = node_rectangle(grid, level, j, i)
+    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
+    q = (
+        min(max(center[0], x * i0), x * i1), min(max(center[1], y * j0), y * j1),
+        min(max(center[2], low - grid.numbers[DEPTH]), high),
+    )  # fmt: skip
+    n = (center[0] - q[0], center[1] - q[1], center[2] - q[2])
+    length = math.sqrt(norm2(n))
+    if not length > 0.0:
+        return 0.0
+    p = lowest_point(parts, r, t, n)
+    return (n[0] * (p[0] - q[0]) + n[1] * (p[1] - q[1]) + n[2] * (p[2] - q[2])) / length
 
 
 @kernel(inner="height_grid, parts, mat3, vec3, UniTuple(f8, 6), i8[::1], i8, i8[::1]")
@@ -182,6 +187,10 @@ def meets_part(grid, parts, r, t, box, stack, all_hits, found_out):
     cells = cell_range(grid, box)
     if cells[0] > cells[1]:
         return SEPARATED, 0
+    if all_hits == 0:
+        # Most that meet the ground do so with their lowest point.
+        if in_ground(grid, lowest_point(parts, r, t, (0.0, 0.0, 1.0))):
+            return OVERLAPPING, 1
     level = start_level(grid, cells)
     i0, i1, j0, j1 = level_range(cells, level)
     depth = 0
@@ -190,6 +199,7 @@ def meets_part(grid, parts, r, t, box, stack, all_hits, found_out):
             stack[depth] = node_code(level, j, i)
             depth += 1
     status, found = SEPARATED, 0
+    n, low_n = (0.0, 0.0, 0.0), 0.0
     while depth > 0:
         depth -= 1
         level, j, i = node_of(stack[depth])
@@ -213,7 +223,7 @@ def meets_part(grid, parts, r, t, box, stack, all_hits, found_out):
                 for k in range(2):
                     if not is_there(corners, k):
                         continue
-                    outcome = triangle_meets(grid, parts, r, t, box, room, corners, y, x, np.int64(k))
+                    outcome, n, low_n = triangle_meets(grid, parts, r, t, box, room, corners, y, x, np.int64(k), n, low_n)
                     if outcome == SEPARATED:
                         continue
                     if found < found_out.shape[0]:
@@ -263,6 +273,15 @@ def node_gap(grid, level, j, i, box, center, radius):
 
 
 @device
+def node_reach(grid, level, j, i, n):
+    """How far the ground below a node reaches along n, which points upwards; -inf if that is all holes."""
+    _low, high = node_range(grid, node_index(grid, level, j, i))
+    i0, i1, j0, j1 = node_rectangle(grid, level, j, i)
+    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
+    return n[0] * x * (i1 if n[0] > 0.0 else i0) + n[1] * y * (j1 if n[1] > 0.0 else j0) + n[2] * high
+
+
+@device
 def push_by_bound(space, depth, first, code, bound):
     """Put a node on the stack, among those from `first` on that with the least bound on top. Returns the depth."""
     k = depth
@@ -288,7 +307,13 @@ def triangle_distance(grid, parts, r, t, box, room, best, corners, j, i, k):
     p = lowest_point(parts, r, t, (-gx, -gy, 1.0))
     if over_plane(p, x * i, y * j, corners[0], gx, gy) > far * length:
         return SEPARATED, math.inf, zero, zero
-    set_prism(parts, grid, triangle_points(grid, corners, j, i, k), floor_below(grid, min(low, box[4])))
+    points = triangle_points(grid, corners, j, i, k)
+    if parts.ints[SHAPE, KIND] == SPHERE:
+        # The nearest point of the triangle to the middle says it all, unless it is on a wall.
+        bound, n, _low = center_gap(parts, r, t, part_center(parts, r, t), points)
+        if bound > far:
+            return SEPARATED, bound, zero, n
+    set_prism(parts, grid, points, floor_below(grid, min(low, box[4])))
     axis = center_axis(parts, _A, _B, r, t)
     return pair_distance(parts, _A, _B, r, t, axis, best)
 
@@ -300,9 +325,11 @@ def nearest_part(grid, parts, r, t, box, reach, space):
     zero = (0.0, 0.0, 0.0)
     room = NEAR_ROOM * part_room(grid, parts, t, box)
     x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
-    center = transform(r, t, (parts.reals[SHAPE, CENTER], parts.reals[SHAPE, CENTER + 1], parts.reals[SHAPE, CENTER + 2]))
+    center = part_center(parts, r, t)
     radius = parts.reals[SHAPE, BOUND]
     status, best, p, n, at = SEPARATED, reach, zero, zero, np.int64(-1)
+    # How low the part is along the normal of the best so far; ground that does not reach up to within `best` of it is farther.
+    level_n, other_n, other_low = -math.inf, zero, 0.0
     # The cell below the middle comes first: what it gives bounds the range.
     first_i, first_j = clamped(center[0] / x, grid.columns), clamped(center[1] / y, grid.rows)
     i0, i1, j0, j1 = first_i, first_i, first_j, first_j
@@ -320,6 +347,12 @@ def nearest_part(grid, parts, r, t, box, reach, space):
                 for k in range(2):
                     if not is_there(corners, k):
                         continue
+                    if n[2] > 0.0:
+                        points = triangle_points(grid, corners, cell_j, cell_i, k)
+                        if level_n - reaches_up(points, n) > best + room:
+                            continue
+                        if other_n[2] > 0.0 and other_low - reaches_up(points, other_n) > best + room:
+                            continue
                     outcome, d, q, m = triangle_distance(
                         grid, parts, r, t, box, room, best, corners, cell_j, cell_i, np.int64(k)
                     )
@@ -327,6 +360,10 @@ def nearest_part(grid, parts, r, t, box, reach, space):
                         return outcome, 0.0, q, zero, 2 * (cell_j * grid.columns + cell_i) + k
                     if d < best or (d == best and at < 0 and d < math.inf):
                         status, best, p, n, at = outcome, d, q, m, 2 * (cell_j * grid.columns + cell_i) + k
+                        level_n = dot(n, lowest_point(parts, r, t, n))
+                    elif d < math.inf and m[2] > 0.0:
+                        # What shows that this one is farther may show it of its neighbours.
+                        other_n, other_low = m, dot(m, lowest_point(parts, r, t, m))
         if not begun:
             begun = True
             cells = cell_range(grid, widened(box, best + room))
@@ -346,6 +383,8 @@ def nearest_part(grid, parts, r, t, box, reach, space):
             if space.bounds[depth] > best + room:
                 continue
             level, j, i = node_of(space.stack[depth])
+            if n[2] > 0.0 and level_n - node_reach(grid, level, j, i, n) > best + room:
+                continue
             if level > 0:
                 first = depth
                 i0, i1, j0, j1 = child_range(cells, level, j, i)
@@ -354,6 +393,8 @@ def nearest_part(grid, parts, r, t, box, reach, space):
                         bound = node_gap(grid, level - 1, node_j, node_i, box, center, radius)
                         if bound <= best + room:
                             depth = push_by_bound(space, depth, first, node_code(level - 1, node_j, node_i), bound)
+                continue
+            if level == 0 and axis_gap(grid, level, j, i, parts, r, t, center) > best + room:
                 continue
             # Cells beyond the best so far are left out.
             near = cell_range(grid, widened(box, best + room))
