@@ -51,6 +51,9 @@ CROSSING = 5
 #: Crossings of a ray that there is room for at first (a count).
 _ROOM = 16
 
+#: Level of the tree that a ray is followed on first: nodes of 16 cells a side.
+_FIRST_LEVEL = 2
+
 #: Rows that are worth a hand-over to another thread.
 _ROWS = 256
 
@@ -181,6 +184,14 @@ def passes_over(corners, za, zb):
 
 
 @device
+def next_level(level, levels, node_j, node_i, j, i):
+    """Level to go on with at cell [j, i], after a node: one up where that is in another parent, since the node's own had to be
+    opened."""
+    shift = level + 3  # a parent is 2^3 cells wide on level 0
+    return level + 1 if level < levels and (i >> shift != node_i >> 1 or j >> shift != node_j >> 1) else level
+
+
+@device
 def slab(start, speed, size):
     """(from when, until when) a coordinate is in [0, size]; (inf, -inf) if never."""
     if speed == 0.0:
@@ -228,7 +239,9 @@ def ray_crossings(grid, o, d, reach, most, events):
     slow_u, slow_v = 1.0 / ray.du if ray.du != 0.0 else 0.0, 1.0 / ray.dv if ray.dv != 0.0 else 0.0
     step_i, step_j = np.int64(1) if ray.du > 0.0 else np.int64(-1), np.int64(1) if ray.dv > 0.0 else np.int64(-1)
     i, j = clamped(ray.u + t0 * ray.du, grid.columns), clamped(ray.v + t0 * ray.dv, grid.rows)
-    count, t, levels, level = np.int64(0), t0, grid.levels.shape[0], np.int64(grid.levels.shape[0] - 1)
+    levels = np.int64(grid.levels.shape[0] - 1)
+    # Between the highest and the lowest place of all there is something in every large node.
+    count, t, level = np.int64(0), t0, min(np.int64(_FIRST_LEVEL), levels)
     while True:
         node_i, node_j = i >> (level + 2), j >> (level + 2)
         i0, i1, j0, j1 = node_rectangle(grid, level, node_j, node_i)
@@ -287,7 +300,7 @@ def ray_crossings(grid, o, d, reach, most, events):
                 i, j, axis = i + step_i, j + step_j, np.int64(ACROSS_X)
             if te >= t1 or i < 0 or j < 0 or i >= grid.columns or j >= grid.rows:
                 break
-            level = min(np.int64(1), np.int64(levels - 1))
+            level = next_level(level, levels, node_j, node_i, j, i)
             continue
         t = te
         if te >= t1:
@@ -305,7 +318,7 @@ def ray_crossings(grid, o, d, reach, most, events):
             j = min(max(clamped(ray.v + te * ray.dv, grid.rows), j0), j1 - 1)
         if i < 0 or j < 0 or i >= grid.columns or j >= grid.rows:
             break
-        level = min(level + 1, np.int64(levels - 1))
+        level = next_level(level, levels, node_j, node_i, j, i)
     if side == INSIDE and leaves:
         last = 2 * (min(max(j, 0), grid.rows - 1) * grid.columns + min(max(i, 0), grid.columns - 1))
         k = np.int64(0) if (ray.du > 0.0 if out_axis == ACROSS_X else ray.dv < 0.0) else np.int64(1)
@@ -314,32 +327,41 @@ def ray_crossings(grid, o, d, reach, most, events):
 
 
 @device
-def ray_in_grid(grid, origins, directions, poses, row):
-    """(origin, direction) of a ray in the grid's frame."""
-    row_p = row_of(poses, row)
-    r, t = load_rotation(poses, row_p), load_translation(poses, row_p)
-    o = unrotate(r, sub(load3(origins, row_of(origins, row), 0), t))
-    d = unrotate(r, load3(directions, row_of(directions, row), 0))
+def unit_direction(directions, row):
+    """A direction of length 1; by the largest component first, so that no square over- or underflows."""
+    d = load3(directions, row, 0)
+    largest = max(abs(d[0]), max(abs(d[1]), abs(d[2])))
+    d = (d[0] / largest, d[1] / largest, d[2] / largest)
+    length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    return d[0] / length, d[1] / length, d[2] / length
+
+
+@device
+def in_grid(grid, r, t, o, d):
+    """(origin, direction) of a ray of the world in the frame of a grid at pose (R, t)."""
+    o, d = unrotate(r, sub(o, t)), unrotate(r, d)
     return (o[0] - grid.origin[0], o[1] - grid.origin[1], o[2] - grid.origin[2]), d
 
 
 @kernel("i8, i8, height_grid, f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1], i8[::1]")
 def field_ray_rows(start, stop, grid, origins, directions, poses, reach, distance_out, point_out, normal_out, triangle_out):
-    """First hits of rays in the world; directions have unit length."""
-    events = np.empty((1, CROSSING))
+    """First hits of rays in the world."""
+    events, most = np.empty((1, CROSSING)), np.int64(1)
     for row in range(start, stop):
-        o, d = ray_in_grid(grid, origins, directions, poses, row)
-        found = ray_crossings(grid, o, d, reach, np.int64(1), events)
-        t = events[0, ALONG] if found > 0 else math.inf
-        n = (0.0, 0.0, 0.0)
-        distance_out[row], triangle_out[row] = t, np.int64(events[0, TRIANGLE]) if found > 0 else -1
-        if found > 0:
-            r = load_rotation(poses, row_of(poses, row))
-            n = rotate(r, (events[0, OUTWARD], events[0, OUTWARD + 1], events[0, OUTWARD + 2]))
-        row_o, row_d = row_of(origins, row), row_of(directions, row)
+        row_p = row_of(poses, row)
+        r, t = load_rotation(poses, row_p), load_translation(poses, row_p)
+        origin, along = load3(origins, row_of(origins, row), 0), unit_direction(directions, row_of(directions, row))
+        o, d = in_grid(grid, r, t, origin, along)
+        if ray_crossings(grid, o, d, reach, most, events) == 0:
+            distance_out[row], triangle_out[row] = math.inf, -1
+            for k in range(3):
+                point_out[row, k] = normal_out[row, k] = 0.0
+            continue
+        distance = events[0, ALONG]
+        n = rotate(r, (events[0, OUTWARD], events[0, OUTWARD + 1], events[0, OUTWARD + 2]))
+        distance_out[row], triangle_out[row] = distance, np.int64(events[0, TRIANGLE])
         for k in range(3):
-            point_out[row, k] = origins[row_o, k] + t * directions[row_d, k] if found > 0 else 0.0
-            normal_out[row, k] = n[k]
+            point_out[row, k], normal_out[row, k] = origin[k] + distance * along[k], n[k]
 
 
 @kernel("i8, i8, height_grid, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8[::1], f8[:,:,::1]")
@@ -347,7 +369,10 @@ def field_crossing_rows(start, stop, grid, origins, directions, poses, reach, co
     """All crossings of rays, in the grid's frame, as far as they fit: count_out says how many there are."""
     events = np.empty((table_out.shape[1], CROSSING))
     for row in range(start, stop):
-        o, d = ray_in_grid(grid, origins, directions, poses, row)
+        row_p = row_of(poses, row)
+        r, t = load_rotation(poses, row_p), load_translation(poses, row_p)
+        origin, along = load3(origins, row_of(origins, row), 0), unit_direction(directions, row_of(directions, row))
+        o, d = in_grid(grid, r, t, origin, along)
         found = ray_crossings(grid, o, d, reach, np.int64(4611686018427387904), events)
         count_out[row] = found
         for k in range(min(found, events.shape[0])):
@@ -362,7 +387,7 @@ def raycast(
     """First hits on the surface of the ground, from either side; `triangle` is that whose top, underside or wall was hit."""
     found, normal, triangle = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     point = np.empty((count, 3))
-    arguments = (field.grid, origins, unit(directions), rows, reach, found, point, normal, triangle)
+    arguments = (field.grid, origins, directions, rows, reach, found, point, normal, triangle)
     run_rows(field_ray_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
     return RayHits(found, point, normal, triangle)
 
@@ -375,7 +400,7 @@ def raycast_all(
     counts, room = np.zeros(count, dtype=np.int64), _ROOM
     while True:
         table = np.empty((count, room, CROSSING))
-        arguments = (field.grid, origins, along, rows, reach, counts, table)
+        arguments = (field.grid, origins, directions, rows, reach, counts, table)
         run_rows(field_crossing_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
         if not len(counts) or counts.max() <= room:
             break
