@@ -274,7 +274,7 @@ def height_below(p, n, points):
     s = dot(m, sub(a, p)) / slope
     q = (p[0] + s * n[0], p[1] + s * n[1], p[2] + s * n[2])
     u, v, w = dot(cross(e, sub(q, a)), m), dot(cross(sub(c, b), sub(q, b)), m), dot(cross(sub(a, c), sub(q, c)), m)
-    slack = -1e-9 * norm2(m)
+    slack = -CONTACT_SPAN * norm2(m)
     return s if u >= slack and v >= slack and w >= slack else math.inf
 
 

@@ -45,7 +45,7 @@ TURN_GAP = 1e-7
 TURN_STEPS = 4096
 
 #: Points of a contact patch lie between the two surfaces along its normal if not beyond them by more than this part of the
-#: depth.
+#: depth, and over a triangle if not beside it by more than this part of its size.
 CONTACT_SPAN = 1e-9
 
 #: Another direction than the mean normal of the triangles in contact becomes the normal of a patch if its depth is less than

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.constants import TINY, UNIT_ROUNDOFF
+from thud.constants import TINY, TOUCH, UNIT_ROUNDOFF
 from thud.heightfield.half_space import is_half_space
 from thud.heightfield.queries import distance, with_inside
 from thud.heightfield.tolerances import TURN_GAP, TURN_STEPS
@@ -45,7 +45,7 @@ def turning_cast(
         up = np.einsum("ni,ni->n", normal, place_f[:, :9].reshape(-1, 3, 3)[:, :, 2])
         angle = np.arcsin(np.clip(-up, 0.0, 1.0))
         # A little further at the horizon itself, so that it is crossed.
-        return (angle + 4.0 * UNIT_ROUNDOFF * 64.0) / np.maximum(turn[rows], TINY)
+        return (angle + 4.0 * TOUCH) / np.maximum(turn[rows], TINY)
 
     # Against a half-space that faces it, the ground below the triangles is never nearer than they are: what counts is their
     # reach.

@@ -16,6 +16,7 @@ from thud.constants import LARGEST_SIZE, LEAST_SIZE, MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError, UnboundedShapeError, UnsupportedQueryError
 from thud.gates import as_size, as_vector, finite_array
 from thud.shapes.shape import Part, Shape, frozen
+from thud.shapes.tolerances import FIELD_BALL
 from thud.shapes.triangle_mesh import TriangleMesh
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class HeightField(Shape):
         along = np.concatenate([np.eye(3), -np.eye(3)])
         values = self.extremes(along)[0]
         lower, upper = values[:3], -values[3:]
-        return 0.5 * (lower + upper), 0.5 * float(np.linalg.norm(upper - lower)) * (1.0 + 1e-12)
+        return 0.5 * (lower + upper), 0.5 * float(np.linalg.norm(upper - lower)) * (1.0 + FIELD_BALL)
 
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the middle of the box; inf without end."""
@@ -307,9 +308,9 @@ class HeightField(Shape):
         """(C, 3) a vertex of each connected part of the ground, in the shape's frame."""
         from thud.shapes.mesh_connectivity import connected_parts
 
-        vertices, faces, numbers = self.surface()
-        if len(numbers) == 2 * self.grid.rows * self.grid.columns:
-            return vertices[:1]
+        if not self.has_holes:
+            return np.asarray(self.origin)[None] + [0.0, 0.0, self.scale * float(self._heights[0, 0])]
+        vertices, faces, _ = self.surface()
         _, chosen = np.unique(connected_parts(faces), return_index=True)
         return vertices[faces[np.sort(chosen), 0]]
 
