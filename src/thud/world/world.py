@@ -474,7 +474,7 @@ class World:
         if not len(self):
             none = np.full(count, -1)
             return WorldRayHits(none, np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), none.copy())
-        start, along = (np.array(np.broadcast_to(x, (count, 3))) for x in (start, along))
+        start, along = (np.array(np.broadcast_to(x, (count, 3)), order="C") for x in (start, along))
         tree, rules = self._body_tree(), self._bodies.rules[: self._bodies.used]
         with self.stats.phase("narrow"):
             found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, int(mask))
