@@ -25,6 +25,8 @@ SHAPES = {
     "mixed": thud.Compound([MESH, thud.Sphere(0.4)], thud.Pose([[0.0, 0, 0], [1.0, 0, 0]])),
     "mesh": MESH,
     "ground": GROUND,
+    "field": thud.HeightField(np.zeros((5, 5)), 0.5, (-1.0, -1.0, 0.0), thickness=0.5),
+    "endless": thud.HeightField(np.zeros((5, 5), np.float32), 0.5, (-1.0, -1.0, 0.0)),
 }
 NO_POSES = {
     "rows of 7": np.empty((0, 7)),

@@ -55,6 +55,14 @@ world = thud.World()
 world.add_many(box, thud.Pose(np.random.default_rng(0).uniform(0, 3, (50, 3))))
 world.pairs()
 """,
+    "heightfield": """
+field = thud.HeightField(np.zeros((9, 9)), 0.5)
+thud.distance(field, box, None, away, signed=True)
+thud.contacts(field, box)
+thud.cast(field, box, None, away, motion_b=[0, 0, -9])
+thud.raycast(field, [1, 1, 9], [[0, 0, -1]])
+thud.closest_point(field, [[1, 1, 9]], signed=True)
+""",
     "terrain": """
 surface = thud.terrain.from_heights(np.zeros((9, 9)), 0.5).surface
 thud.intersects(surface, box)

@@ -84,7 +84,11 @@ def page() -> str:
     lines += ["## One shape", ""]
     rows = [[CALLS[query], *(_cell(shape_plan(query, family), notes) for family in FAMILIES)] for query in SHAPE_QUERIES]
     lines += _table(["", *names], rows)
-    lines += ["", "A `HalfSpace` has no triangles, and no mass: both are an `UnboundedShapeError`.", "", "## Notes", ""]
+    lines += [
+        "",
+        "A `HalfSpace` has no triangles, and no mass: both are an `UnboundedShapeError`. So is the mass of a `HeightField`",
+    ]
+    lines += ["without a thickness.", "", "## Notes", ""]
     lines += [f"{number}. {note[0].upper()}{note[1:]}." for number, note in enumerate(notes, 1)]
     lines += [
         "",

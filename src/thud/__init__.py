@@ -20,6 +20,7 @@ _NAMES = {
     "Cone": "thud.shapes",
     "Ellipsoid": "thud.shapes",
     "HalfSpace": "thud.shapes",
+    "HeightField": "thud.shapes",
     "ConvexHull": "thud.shapes",
     "Compound": "thud.shapes",
     "TriangleMesh": "thud.shapes",
@@ -86,6 +87,7 @@ __all__ = [
     "ElementaryImpacts",
     "Ellipsoid",
     "HalfSpace",
+    "HeightField",
     "Impacts",
     "PairCache",
     "Pose",
@@ -169,7 +171,19 @@ if TYPE_CHECKING:
         WorldImpacts,
         WorldRayHits,
     )
-    from thud.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere, TriangleMesh
+    from thud.shapes import (
+        Box,
+        Capsule,
+        Compound,
+        Cone,
+        ConvexHull,
+        Cylinder,
+        Ellipsoid,
+        HalfSpace,
+        HeightField,
+        Sphere,
+        TriangleMesh,
+    )
     from thud.shapes.decompose import decompose
     from thud.warm import warmup
     from thud.world.world import World

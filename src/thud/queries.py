@@ -152,12 +152,12 @@ def triangle_pairs(
     cache: PairCache | None = None,
     threads: int | None = None,
 ) -> TrianglePairs:
-    """All pairs of triangles of two meshes that meet, for one or N poses each. Touching counts; a mesh inside another that
-    does not touch it has none.
+    """All pairs of triangles of two meshes or height fields that meet, for one or N poses each. Touching counts; a mesh inside
+    another that does not touch it has none.
 
     Parameters
     ----------
-    a, b : meshes
+    a, b : meshes or height fields
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     cache : `thud.PairCache` that was given to this query in the last frame: the same answers
     threads : how many to use; default all cores
@@ -229,7 +229,7 @@ def cast(
     """When two shapes in motion first touch.
 
     The time is never later than that of the true first contact, and before it by at most what it takes to close a gap of 1e-9
-    of the shapes' size (4e-8 with a cylinder, cone or ellipsoid; 1e-7 of the smaller one for a displaced surface and rotation).
+    of the shapes' size (4e-8 with a cylinder, cone or ellipsoid; 1e-7 of the smaller one for ground and rotation).
     UNCONVERGED: an iteration limit was reached; there is no contact before the time given.
 
     A motion has constant rates over the step. With displacement v and rotation vector w (an angle in radians times a unit
@@ -353,7 +353,7 @@ def raycast(
     threads: int | None = None,
 ) -> RayHits:
     """First hit of rays on a shape. A ray that starts inside a convex shape hits at distance 0, with normal 0; meshes and
-    displaced surfaces are hit where the ray next crosses them.
+    height fields and displaced surfaces are hit where the ray next crosses them.
 
     A mesh is hit on its surface, from either side: a ray that starts inside a closed one hits where it leaves. The
     normal is that of the triangle by its winding; of equal distances the smallest row of the mesh's faces counts. No ray slips

@@ -72,7 +72,7 @@ class Contacts:
     the deepest point, where no two faces or lines touch. With A and B swapped the two halves are swapped."""
     patch: Ints
     """(M,) number of the contact patch within its row: one for each pair of convex parts that touch, each connected crossing of
-    meshes, each patch of a displaced surface."""
+    meshes, each patch of a displaced surface, each run of like triangles of a height field."""
     status: Bytes
     """(N,) `Status` of each row."""
 
@@ -119,8 +119,8 @@ class RayHits:
     normal: Floats
     """(N, 3) outward unit normal at the hit, of a triangle by its winding; 0 for a miss or a distance of 0 from inside."""
     triangle: Ints
-    """(N,) triangle of a mesh, quad of a displaced surface or part of a compound that was hit; -1 for other shapes and for a
-    miss."""
+    """(N,) triangle of a mesh or height field, quad of a displaced surface or part of a compound that was hit; -1 for other
+    shapes and for a miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class RayCrossings:
     """(M, 3) outward unit normal, of a triangle by its winding: against the ray where it enters a solid, along it where it
     leaves."""
     triangle: Ints
-    """(M,) triangle of a mesh, quad of a displaced surface or part of a compound; -1 for other shapes."""
+    """(M,) triangle of a mesh or height field, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,13 @@ class ClosestPoints:
     point: Floats
     """(N, 3) the closest point of the surface."""
     triangle: Ints
-    """(N,) triangle of a mesh, quad of a displaced surface or part of a compound; -1 for other shapes."""
+    """(N,) triangle of a mesh or height field, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrianglePairs:
-    """Pairs of triangles of two meshes that meet, M in all, sorted by row, then triangle of A, then triangle of B."""
+    """Pairs of triangles of two meshes or height fields that meet, M in all, sorted by row, then triangle of A, then triangle
+    of B."""
 
     row: Ints
     """(M,) which pose row."""

@@ -484,6 +484,8 @@ def leaf_of(shape):
     if isinstance(shape, thud.TriangleMesh):
         vertices, faces = np.asarray(shape.vertices), np.asarray(shape.faces)
         return Faces(vertices[faces], False, is_closed(vertices, faces))
+    if isinstance(shape, thud.HeightField):
+        return Faces(field_triangles(shape), False, True)
     return Ground(*_GROUND[shape])
 
 
@@ -581,6 +583,36 @@ class Solid:
             return np.zeros(3), 0.5
         center = np.mean([middle for middle, _ in bounded], axis=0)
         return center, max(np.linalg.norm(middle - center) + radius for middle, radius in bounded)
+
+
+def field_triangles(shape):
+    """(T, 3, 3) triangles of the closed solid of a height field with a thickness, wound outward, in plain loops."""
+    heights = np.array(shape.heights, dtype=float)
+    if shape.hole is not None:
+        heights[np.asarray(shape.heights) == shape.hole] = np.nan
+    rows, columns = heights.shape
+    points = np.empty((rows, columns, 3))
+    for j in range(rows):
+        for i in range(columns):
+            grown = [i * shape.spacing[0], j * shape.spacing[1], shape.scale * heights[j, i]]
+            points[j, i] = np.asarray(shape.origin) + grown
+    faces, edges = [], {}
+    for j in range(rows - 1):
+        for i in range(columns - 1):
+            for corners in (((j, i), (j, i + 1), (j + 1, i + 1)), ((j, i), (j + 1, i + 1), (j + 1, i))):
+                if not np.isnan([heights[corner] for corner in corners]).any():
+                    faces.append(corners)
+                    for tail, head in zip(corners, (*corners[1:], corners[0])):
+                        edges[tail, head] = edges.get((tail, head), 0) + 1
+    down = np.array([0.0, 0.0, shape.thickness])
+    found = []
+    for a, b, c in faces:
+        found += [[points[a], points[b], points[c]], [points[c] - down, points[b] - down, points[a] - down]]
+    for tail, head in edges:
+        if (head, tail) not in edges:
+            a, b = points[tail], points[head]
+            found += [[a, a - down, b - down], [a, b - down, b]]
+    return np.array(found)
 
 
 def solid_of(shape):

@@ -19,7 +19,7 @@ from thud.pairing.plans import UNSUPPORTED, families_in, pair_entries, pair_plan
 #: How often an option is given to shapes that have no use for it.
 STUBBORN = 0.2
 
-FAMILIES = ("convex", "parts", "mesh", "surface", "mixed")
+FAMILIES = ("convex", "parts", "mesh", "field", "surface", "mixed")
 
 
 # Shapes ------------------------------------------------------------------------------------------------------------------
@@ -130,6 +130,28 @@ def surface_of(number):
     return ground_from_heights(heights, float(rng.uniform(0.12, 0.25)), thickness)
 
 
+@cache
+def field_of(number):
+    """One of the height fields with a thickness: of all types, with holes, plateaus and cliffs."""
+    rng = np.random.default_rng([3, number])
+    rows, columns = (int(count) for count in rng.integers(2, 12, size=2))
+    heights = rng.uniform(0.05, 0.3) * rng.normal(size=(rows, columns))
+    if number % 4 == 1:
+        heights = np.round(4.0 * heights) / 4.0
+    if number % 4 == 2:
+        heights[rng.random(heights.shape) < 0.12] = np.nan
+        heights[:2, :2] = 0.1
+    spacing = rng.uniform(0.12, 0.4, 2)
+    origin = -0.5 * np.array([*(spacing * [columns - 1, rows - 1]), 0.0])
+    options = {"thickness": float(rng.uniform(0.1, 1.0))}
+    if number % 3 == 1:
+        heights = heights.astype(np.float32)
+    if number % 6 == 5:
+        hole = int(rng.integers(-5, 5))
+        heights, options = np.round(1000.0 * np.nan_to_num(heights)).astype(np.int16), options | {"scale": 1e-3, "hole": hole}
+    return thud.HeightField(heights, spacing, origin, **options)
+
+
 def draw_turn(rng, count, aligned=0.25):
     """(count, 4) unit quaternions; with a probability of `aligned` along the axes."""
     q = rng.normal(size=(count, 4))
@@ -163,12 +185,14 @@ def draw_shape(rng, family):
         return draw_convex(rng)
     if family == "mesh":
         return mesh_of(int(rng.integers(24)))
+    if family == "field":
+        return field_of(int(rng.integers(24)))
     if family == "surface":
         return surface_of(int(rng.integers(8)))
     if family == "parts":
         return draw_compound(rng, lambda _k: draw_convex(rng, bounded=rng.random() < 0.88), int(rng.integers(1, 4)))
-    unpacked = rng.choice(["mesh", "surface"], p=[0.7, 0.3])
-    kinds = [unpacked, rng.choice(["convex", "convex", "mesh", "surface"], p=[0.4, 0.3, 0.2, 0.1])]
+    unpacked = rng.choice(["mesh", "field", "surface"], p=[0.5, 0.25, 0.25])
+    kinds = [unpacked, rng.choice(["convex", "mesh", "field", "surface"], p=[0.65, 0.15, 0.1, 0.1])]
     turned = rng.random() < 0.5
 
     def make(k):
@@ -185,6 +209,8 @@ def describe(shape):
     if isinstance(shape, thud.TriangleMesh):
         number = next(k for k in range(24) if mesh_of(k) is shape)
         return f"mesh_of({number})"
+    if shape.family == "field":
+        return f"field_of({next(k for k in range(24) if field_of(k) is shape)})"
     if shape.family == "surface":
         return f"surface_of({next(k for k in range(8) if surface_of(k) is shape)})"
     if isinstance(shape, thud.ConvexHull):
@@ -291,7 +317,7 @@ class PairDraw:
     """Two shapes, their solids and poses."""
 
     def __init__(self, rng, families=None, count=None):
-        family_a, family_b = (FAMILIES[k] for k in rng.integers(5, size=2)) if families is None else families
+        family_a, family_b = (FAMILIES[k] for k in rng.integers(len(FAMILIES), size=2)) if families is None else families
         self.a, self.b = draw_shape(rng, family_a), draw_shape(rng, family_b)
         if rng.random() < 0.06:
             self.b = self.a
@@ -327,7 +353,7 @@ class ShapeDraw:
     """One shape at one or N poses, and points or rays about it."""
 
     def __init__(self, rng):
-        self.shape = draw_shape(rng, FAMILIES[rng.integers(5)])
+        self.shape = draw_shape(rng, FAMILIES[rng.integers(len(FAMILIES))])
         self.solid = solid_of(self.shape)
         self.count = int(rng.integers(1, 5))
         rows = self.count if rng.random() < 0.5 else 1

@@ -270,7 +270,7 @@ def prepare_question(rng):
 def pairs_question(rng):
     """`intersects_pairs`, `distance_pairs` or `contacts_pairs`."""
     count = int(rng.integers(1, 5))
-    shapes = [draw_shape(rng, FAMILIES[rng.integers(5)] if rng.random() < 0.6 else "convex") for _ in range(count)]
+    shapes = [draw_shape(rng, FAMILIES[rng.integers(len(FAMILIES))] if rng.random() < 0.6 else "convex") for _ in range(count)]
     if rng.random() < 0.3:
         shapes.append(shapes[0])
     poses = Poses(draw_turn(rng, len(shapes)), rng.uniform(-0.8, 0.8, (len(shapes), 3)))

@@ -39,6 +39,7 @@ def shapes() -> dict[str, thud.shapes.Shape]:
         "convex": box,
         "parts": thud.Compound([box, thud.Sphere(0.3)], two),
         "mesh": mesh,
+        "field": thud.HeightField(0.1 * np.sin(3 * x) * np.cos(2 * y), 0.25, (-1.0, -1.0, 0.0), thickness=0.5),
         "surface": surface,
         "mixed": thud.Compound([mesh, thud.Cone(0.3, 0.4)], two),
     }
@@ -160,7 +161,7 @@ def test_a_cache_is_a_pair_cache(shapes, family, cache):
         thud.distance(shapes["convex"], shapes[family], cache=cache)
 
 
-@pytest.mark.parametrize("family", ["mesh", "surface", "mixed"])
+@pytest.mark.parametrize("family", ["mesh", "field", "surface", "mixed"])
 def test_axes_that_nobody_reads_are_an_error(shapes, family):
     """And wrong ones are one for everybody."""
     for wrong in ([[np.nan, 0.0, 0.0]], [[1.0, 0.0, 0.0]] * 3):
@@ -181,6 +182,8 @@ def test_axes_that_nobody_reads_are_an_error(shapes, family):
         (lambda s: thud.distance(s["surface"], s["convex"], cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.contains(s["convex"], [[0, 0, 0]], method="winding"), "method 'winding' is of no use"),
         (lambda s: thud.contains(s["surface"], [[0, 0, 0]], method="ray"), "method 'ray' is of no use"),
+        (lambda s: thud.contains(s["field"], [[0, 0, 0]], method="ray"), "method 'ray' is of no use"),
+        (lambda s: thud.distance(s["field"], s["mesh"], cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.contains(s["mesh"], [[0, 0, 0]], method="guess"), "method 'guess' does not exist"),
         (
             lambda s: thud.distance_pairs([s["convex"], s["mesh"]], [[0, 0], [0, 1]], TWO, axes=[[0, 0, 1]]),
@@ -196,11 +199,11 @@ def test_an_option_of_no_use_is_an_error(shapes, call, text):
 
 def test_tables_of_pairs_are_the_single_calls(shapes):
     """Rows of all families at once, signed too."""
-    several = [shapes["convex"], shapes["parts"], shapes["mesh"], shapes["mixed"], shapes["surface"]]
-    pairs = [[a, b] for a in range(5) for b in range(5) if not (a == 4 and b == 4)]
+    several = [shapes["convex"], shapes["parts"], shapes["mesh"], shapes["mixed"], shapes["surface"], shapes["field"]]
+    pairs = [[a, b] for a in range(6) for b in range(6) if not (a == 4 and b >= 4) and not (a == 5 and b == 4)]
     rng = np.random.default_rng(2)
-    turns = rng.normal(size=(5, 4))
-    poses = thud.Pose(rng.uniform(-0.5, 0.5, (5, 3)), turns / np.linalg.norm(turns, axis=1)[:, None])
+    turns = rng.normal(size=(6, 4))
+    poses = thud.Pose(rng.uniform(-0.5, 0.5, (6, 3)), turns / np.linalg.norm(turns, axis=1)[:, None])
     hits, points = thud.intersects_pairs(several, pairs, poses), thud.contacts_pairs(several, pairs, poses)
     gaps = {signed: thud.distance_pairs(several, pairs, poses, signed=signed) for signed in (False, True)}
     for row, (a, b) in enumerate(pairs):
@@ -220,7 +223,7 @@ def test_tables_of_pairs_are_the_single_calls(shapes):
 
 SHAPE_CLASSES = {
     "Sphere", "Box", "Capsule", "Cylinder", "Cone", "Ellipsoid", "HalfSpace", "ConvexHull", "Compound", "TriangleMesh",
-    "DisplacedSurface",
+    "DisplacedSurface", "HeightField",
 }  # fmt: skip
 
 
@@ -241,7 +244,7 @@ def _tests_of_classes(path: Path) -> list[str]:
 
 def test_shape_classes_decide_nothing_outside_of_shapes():
     """Families do: in the queries, the world, particles and the Python side of the kernels."""
-    folders = ("pairing", "convex", "mesh", "continuous", "world", "particles", "broadphase")
+    folders = ("pairing", "convex", "mesh", "heightfield", "continuous", "world", "particles", "broadphase")
     files = [SOURCE / "queries.py", *(path for folder in folders for path in sorted((SOURCE / folder).rglob("*.py")))]
     files += [path for path in sorted((SOURCE / "terrain").rglob("*.py")) if path.stem.startswith(("surface_", "query_"))]
     assert [line for path in files for line in _tests_of_classes(path)] == []

@@ -61,12 +61,15 @@ _TUPLES = {
     "manifold_space": "thud.convex.rows.work_types:MANIFOLD_SPACE",
     "contact_fields": "thud.convex.rows.work_types:CONTACT_FIELDS",
     "wide_tree": "thud.bvh.wide_type:WIDE_TREE",
+    "height_grid": "thud.bvh.height_type:HEIGHT_GRID",
     "box_tree": "thud.mesh.tree_types:BOX_TREE",
     "obb_tree": "thud.mesh.tree_types:OBB_TREE",
     "turning_tree": "thud.mesh.tree_types:TURNING_TREE",
     "walk_space": "thud.mesh.tree_types:WALK_SPACE",
     "tree_fronts": "thud.mesh.tree_types:TREE_FRONTS",
     "front_space": "thud.mesh.tree_types:FRONT_SPACE",
+    "field_object": "thud.heightfield.object_types:FIELD_OBJECT",
+    "field_space": "thud.heightfield.object_types:FIELD_SPACE",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 
@@ -77,7 +80,7 @@ notice.register()
 def resolve_signature(text: str) -> tuple[Any, ...]:
     """Numba types of a signature text."""
     namespace: dict[str, Any] = {
-        key: getattr(types, key) for key in ("i1", "i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
+        key: getattr(types, key) for key in ("i1", "i2", "i4", "i8", "u1", "u4", "u8", "f4", "f8", "b1", "Tuple", "UniTuple")
     }
     namespace["vec3"] = types.UniTuple(types.f8, 3)
     namespace["mat3"] = types.UniTuple(types.f8, 9)

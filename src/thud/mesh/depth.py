@@ -32,12 +32,12 @@ from thud.mesh.tolerances import (
     LEAST_WAY_OUT,
 )
 from thud.pairing.ask import ask_pair
-from thud.pairing.families import CONVEX
+from thud.pairing.families import MESH
 from thud.pairing.leaves import leaves, some_rows
 from thud.pairing.plans import resolve, shape_plan
 from thud.results import CastStatus, Distances, Status
 from thud.shapes.packed import pack
-from thud.shapes.shape import HALF_SPACE, Shape
+from thud.shapes.shape import Shape
 
 _STILL = np.zeros((1, 3))
 
@@ -132,11 +132,12 @@ def clearing_translation(
 
 
 def half_spaces(shape: Shape) -> list[tuple[Floats, float]]:
-    """Normals and offsets, in the shape's frame, of the half-spaces that it is or holds."""
+    """Normals and offsets, in the shape's frame, of the half-spaces that it is, holds or needs as a cover."""
     found = []
     for leaf, inner in leaves(shape):
-        if leaf.family == CONVEX and leaf.parts()[0].kind == HALF_SPACE:
-            parameters = leaf.parts()[0].parameters
+        if leaf.family != MESH and leaf.bounding_sphere()[1] == math.inf:
+            (plane,) = convex_cover(leaf).parts()
+            parameters = plane.parameters
             normal = inner[:9].reshape(3, 3) @ np.array(parameters[:3])
             found.append((normal, parameters[3] + float(normal @ inner[9:])))
     return found

@@ -8,15 +8,16 @@ from typing import Any
 from thud.errors import InvalidInputError
 from thud.shapes.shape import Shape
 
-CONVEX, PARTS, MESH, SURFACE, MIXED = "convex", "parts", "mesh", "surface", "mixed"
+CONVEX, PARTS, MESH, FIELD, SURFACE, MIXED = "convex", "parts", "mesh", "field", "surface", "mixed"
 
 #: In words. A compound of convex shapes alone is a family of its own: kernels know it as a run of parts with a tree.
 NAMES = {
     CONVEX: "convex shape",
     PARTS: "Compound of convex shapes",
     MESH: "TriangleMesh",
+    FIELD: "HeightField",
     SURFACE: "DisplacedSurface",
-    MIXED: "Compound with a mesh or surface inside",
+    MIXED: "Compound with a mesh, field or surface inside",
 }
 
 FAMILIES = tuple(NAMES)

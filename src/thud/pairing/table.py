@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from thud.pairing.families import CONVEX, MESH, MIXED, PARTS, SURFACE
+from thud.pairing.families import CONVEX, FIELD, MESH, MIXED, PARTS, SURFACE
 
 
 class Entry(NamedTuple):
@@ -55,6 +55,17 @@ _PACKED = {
 }
 
 _DEPTH = Entry("thud.mesh.depth:signed_distance")
+_FIELD_DEPTH = Entry("thud.heightfield.depth:signed_distance")
+
+#: A height field and a convex shape or a mesh.
+_FIELD = {
+    "intersects": Entry("thud.heightfield.queries:intersects"),
+    "distance": Entry("thud.heightfield.queries:distance"),
+    "signed_distance": _FIELD_DEPTH,
+    "contacts": Entry("thud.heightfield.contacts:contacts"),
+    "cast": Entry("thud.heightfield.queries:cast"),
+    "turning_cast": Entry("thud.heightfield.turning:turning_cast"),
+}
 
 PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (CONVEX, CONVEX): _PACKED,
@@ -92,6 +103,20 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (MIXED, MESH): {"signed_distance": _DEPTH},
     (MESH, MIXED): {"signed_distance": _DEPTH},
     (MIXED, MIXED): {"signed_distance": _DEPTH},
+    (FIELD, CONVEX): _FIELD,
+    (FIELD, PARTS): {"signed_distance": _FIELD_DEPTH},
+    (FIELD, MESH): {**_FIELD, "triangle_pairs": Entry("thud.heightfield.triangle_pairs:triangle_pairs")},
+    (MESH, FIELD): {"triangle_pairs": Entry("thud.heightfield.triangle_pairs:mesh_triangle_pairs")},
+    (FIELD, MIXED): {"signed_distance": _FIELD_DEPTH},
+    (FIELD, FIELD): {
+        "intersects": Entry("thud.heightfield.two_fields:intersects"),
+        "distance": Entry("thud.heightfield.two_fields:distance"),
+        "signed_distance": Entry("thud.heightfield.two_fields:signed_distance"),
+        "contacts": Entry("thud.heightfield.two_fields:contacts"),
+        "cast": Entry("thud.heightfield.two_fields:cast"),
+        "turning_cast": Entry("thud.heightfield.two_fields:turning_cast"),
+        "triangle_pairs": Entry("thud.heightfield.triangle_pairs:fields_triangle_pairs"),
+    },
     (SURFACE, CONVEX): {
         "intersects": Entry("thud.terrain.collision.queries:intersects", _CACHE),
         "distance": Entry("thud.terrain.collision.queries:distance"),
@@ -114,7 +139,11 @@ PAIRS[SURFACE, PARTS] = PAIRS[SURFACE, CONVEX]
 #: Why there is no answer: of a pair of families, in either order, or of a query.
 REASONS: dict[tuple[str, str] | str, str] = {
     (SURFACE, SURFACE): "two DisplacedSurfaces are not compared; give one of them as its to_mesh()",
-    "triangle_pairs": "only a TriangleMesh has triangles to pair; a DisplacedSurface has to_mesh()",
+    (
+        SURFACE,
+        FIELD,
+    ): "a DisplacedSurface and a HeightField are both ground and not compared; give one of them as its to_mesh()",
+    "triangle_pairs": "only a TriangleMesh and a HeightField have triangles to pair; a DisplacedSurface has to_mesh()",
 }
 
 
@@ -168,6 +197,16 @@ SHAPES: dict[str, dict[str, Entry]] = {
         "cover": Entry("thud.shapes.cover:mesh_cover"),
         "collider": Entry("thud.particles.colliders.mesh:Mesh"),
     },
+    FIELD: {
+        **_OWN,
+        "triangles": Entry("thud.shapes.triangles:surface_triangles"),
+        "raycast": Entry("thud.heightfield.rays:raycast"),
+        "raycast_all": Entry("thud.heightfield.rays:raycast_all"),
+        "contains": Entry("thud.heightfield.points:contains"),
+        "closest_point": Entry("thud.heightfield.points:closest_point"),
+        "cover": Entry("thud.shapes.cover:field_cover"),
+        "collider": Entry("thud.particles.colliders.mesh:Mesh"),
+    },
     SURFACE: {
         "bounds": _OWN["bounds"],
         "save": _OWN["save"],
@@ -188,5 +227,8 @@ SHAPES: dict[str, dict[str, Entry]] = {
 #: Why there is no answer for a family.
 SHAPE_REASONS: dict[tuple[str, str], str] = {
     ("mass", SURFACE): "a DisplacedSurface is static ground, without volume and mass",
-    ("collider", MIXED): "a Compound with a mesh or surface inside is no collider; give its shapes as colliders of their own",
+    (
+        "collider",
+        MIXED,
+    ): "a Compound with a mesh, field or surface inside is no collider; give its shapes as colliders of their own",
 }

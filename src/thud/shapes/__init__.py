@@ -8,6 +8,7 @@ from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.cylinder import Cylinder
 from thud.shapes.ellipsoid import Ellipsoid
 from thud.shapes.half_space import HalfSpace
+from thud.shapes.height_field import HeightField
 from thud.shapes.shape import Bounds, Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -22,6 +23,7 @@ __all__ = [
     "Cylinder",
     "Ellipsoid",
     "HalfSpace",
+    "HeightField",
     "Shape",
     "Sphere",
     "TriangleMesh",

@@ -9,6 +9,8 @@ from thud.pose import Pose
 from thud.shapes.box import Box
 from thud.shapes.compound import Compound
 from thud.shapes.convex_hull import ConvexHull
+from thud.shapes.half_space import HalfSpace
+from thud.shapes.height_field import HeightField
 from thud.shapes.shape import Shape
 from thud.shapes.sphere import Sphere
 from thud.shapes.tolerances import COVER_ROOM
@@ -46,6 +48,14 @@ def box_cover(shape: Shape, _meshes: str = "hull") -> Shape:
     room = COVER_ROOM * (np.abs(lower).max() + np.abs(upper).max())
     # Quicker than the hull of its corners.
     return Compound([Box(0.5 * (upper - lower) + room)], Pose(0.5 * (lower + upper)))
+
+
+def field_cover(field: HeightField, _meshes: str = "hull") -> Shape:
+    """The box of a field; without end, the half-space below its highest point."""
+    if field.thickness is not None:
+        return box_cover(field)
+    top = -float(field.extremes(np.array([[0.0, 0.0, -1.0]]))[0][0])
+    return HalfSpace([0.0, 0.0, 1.0], top + COVER_ROOM * abs(top))
 
 
 def ball_cover(shape: Shape, _meshes: str = "hull") -> Shape:

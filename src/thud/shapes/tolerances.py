@@ -12,3 +12,6 @@ HULL_COPLANAR = 1e-9
 #: The box that covers a surface or a mesh is wider by this part of its coordinates: what touches the shape touches its cover,
 #: and the cover of a flat shape has a volume.
 COVER_ROOM = 1e-9
+
+#: The ball about a height field is larger by this part of its radius: roundoff of its making leaves no vertex outside.
+FIELD_BALL = 1e-12

@@ -26,17 +26,20 @@ from thud.shapes import (
     Cylinder,
     Ellipsoid,
     HalfSpace,
+    HeightField,
     Sphere,
     TriangleMesh,
 )
 from thud.shapes.shape import Shape, frozen
 from thud.terrain.surface import DisplacedSurface
+from thud.world.field_state import field_from, field_numbers
 from thud.world.surface_state import surface_from, surface_numbers
 from thud.world.tolerances import SAVED_DEPTH, SAVED_PARTS
 
 #: Kinds of nodes by their numbers in `shape_kinds`: never renumbered, new ones come last.
 KINDS: tuple[type[Shape], ...] = (
     Sphere, Box, Capsule, Cylinder, Cone, Ellipsoid, HalfSpace, ConvexHull, TriangleMesh, Compound, DisplacedSurface,
+    HeightField,
 )  # fmt: skip
 
 #: What describes the shapes that a few numbers make: name and count of each argument.
@@ -153,6 +156,11 @@ def _surface_numbers(nodes: _Nodes, shape: DisplacedSurface, _depth: int) -> tup
     return surface_numbers(shape)
 
 
+def _field_numbers(nodes: _Nodes, shape: HeightField, _depth: int) -> tuple[Floats, Ints]:
+    nodes.limits.single()
+    return field_numbers(shape)
+
+
 def _numbers(nodes: _Nodes, shape: Shape, _depth: int) -> tuple[Floats, Ints]:
     nodes.limits.single()
     reals = np.concatenate([np.ravel(getattr(shape, name)) for name, _ in _NUMBERS[type(shape)]])
@@ -165,6 +173,7 @@ _WRITERS: dict[type[Shape], Callable[[_Nodes, Any, int], tuple[Floats, Ints]]] =
     TriangleMesh: _mesh_numbers,
     ConvexHull: _hull_numbers,
     DisplacedSurface: _surface_numbers,
+    HeightField: _field_numbers,
 }
 
 
@@ -217,6 +226,8 @@ def unflatten(state: Mapping[str, Any]) -> list[Shape | None]:
                     nodes.append(_mesh(reals, ints, next(meshes)))
                 elif KINDS[kind] is DisplacedSurface:
                     nodes.append(surface_from(reals, ints))
+                elif KINDS[kind] is HeightField:
+                    nodes.append(field_from(reals, ints))
                 else:
                     nodes.append(_convex(KINDS[kind], reals))
         except (InvalidInputError, ArithmeticError) as error:

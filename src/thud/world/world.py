@@ -70,8 +70,8 @@ class World:
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
-    `StaleHandleError`. Static bodies never meet static bodies. A `DisplacedSurface`, or a compound that holds one, is always
-    static.
+    `StaleHandleError`. Static bodies never meet static bodies. Ground (a `DisplacedSurface`, a `HeightField` without a
+    thickness, or a compound that holds one) is always static.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class World:
         shape : any shape; equal ones are stored once
         pose : one pose, world frame
         name : for reports; need not be unique
-        static : never meets another static body. Default: False, but True for a `DisplacedSurface`, which can be nothing else
-            and takes no mass, velocity or bullet
+        static : never meets another static body. Default: False, but True for a `DisplacedSurface` and a `HeightField`
+            without a thickness, which can be nothing else and take no mass, velocity or bullet
         mass : kg
         layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree
         velocity, angular_velocity : (3,) m/s and rad/s, world frame; what `impacts` moves it by
@@ -288,7 +288,8 @@ class World:
         surface = self._shapes.is_ground[self._bodies.shape[rows]]
         if linear[surface].any() or (angular is not None and angular[surface].any()):
             raise InvalidInputError(
-                f"velocity: row {int(np.argmax(surface))} is a DisplacedSurface, which is static: expected 0"
+                f"velocity: row {int(np.argmax(surface))} is a DisplacedSurface or a HeightField without end, which is static: "
+                "expected 0"
             )
         if angular is not None:
             self._bodies.angular_velocity[rows] = angular
@@ -491,7 +492,7 @@ class World:
         if not len(self):
             none = np.full(count, -1)
             return WorldRayHits(none, np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), none.copy())
-        start, along = (np.array(np.broadcast_to(x, (count, 3))) for x in (start, along))
+        start, along = (np.array(np.broadcast_to(x, (count, 3)), order="C") for x in (start, along))
         tree, rules = self._body_tree(), self._bodies.rules[: self._bodies.used]
         with self.stats.phase("narrow"):
             found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, mask)
@@ -575,8 +576,8 @@ def refuse_moving_surface(static: bool, mass: bool, moves: bool, bullet: bool, w
     ]
     if given:
         raise InvalidInputError(
-            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface is static ground without mass and "
-            "velocity; move it by set_poses"
+            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface or a HeightField without a thickness is "
+            "static ground without mass and velocity; move it by set_poses"
         )
 
 

@@ -190,12 +190,14 @@ def _checked_names(names: Any, alive: npt.NDArray[np.bool_]) -> dict[int, str]:
 
 
 def _check_surfaces(state: Mapping[str, Any], shapes: list[Shape | None]) -> None:
-    """Displaced surfaces are static, without mass and velocity."""
+    """Displaced surfaces and fields without end are static, without mass and velocity."""
     surfaces = [index for index, shape in enumerate(shapes) if shape is not None and shape.is_ground]
     rows = state["alive"] & np.isin(state["shape"], surfaces)
     moves = state["velocity"][rows].any() or state["angular_velocity"][rows].any() or state["bullet"][rows].any()
     if moves or not np.isnan(state["mass"][rows]).all() or not (state["rules"][rows, STATIC] == 1).all():
-        raise InvalidInputError("shape: a DisplacedSurface of a body that is not static, or has a mass or a velocity")
+        raise InvalidInputError(
+            "shape: a DisplacedSurface or HeightField without end of a body that is not static, or has a mass or a velocity"
+        )
 
 
 def _users(state: Mapping[str, Any], shapes: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.pairing.families import MESH, as_family
+from thud.pairing.families import FIELD, MESH, as_family
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import frame_of, one_pose, widened
 from thud.pose import PoseLike
@@ -22,7 +22,7 @@ class Mesh(Collider):
 
     Parameters
     ----------
-    mesh : TriangleMesh
+    mesh : TriangleMesh, or a HeightField, which is made into its `to_mesh()`
     pose : one pose of it in the world; None: its own frame is the world's
     restitution, friction, material : see `Collider`
 
@@ -36,6 +36,8 @@ class Mesh(Collider):
     _rows: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if getattr(self.mesh, "family", None) == FIELD:
+            object.__setattr__(self, "mesh", self.mesh.to_mesh())  # type: ignore[attr-defined]
         as_family(self.mesh, "mesh", MESH)
         object.__setattr__(self, "_rows", one_pose(self.pose))
         self.check_response()
