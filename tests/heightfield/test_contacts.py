@@ -110,7 +110,7 @@ def test_the_depth_of_a_patch_clears_its_triangles():
         for patch in np.unique(found.patch[found.row == row]):
             own = (found.row == row) & (found.patch == patch)
             deepest = np.flatnonzero(own)[np.argmax(found.depth[own])]
-            chosen = np.isin(numbers, found.feature[own])
+            chosen = np.isin(numbers, found.feature[own] >> 32)
             sheet = thud.TriangleMesh(vertices, faces[chosen])
             shift = (found.depth[deepest] * (1.0 + 1e-6) + 1e-7) * found.normal[deepest]
             at = thud.Pose(np.asarray(poses.position)[row] + shift, np.asarray(poses.quaternion)[row])

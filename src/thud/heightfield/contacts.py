@@ -50,7 +50,7 @@ from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import U, tree_pose
 from thud.mesh.mesh_convex import set_triangle
-from thud.pairing.contact_points import spread_points
+from thud.pairing.contact_points import feature_ids, spread_points
 from thud.pairing.families import MESH
 from thud.pairing.leaves import some_rows
 from thud.pairing.rows import row_of
@@ -73,9 +73,6 @@ _TRIANGLES, _CONTACTS = 256, 32
 _BLOCK = 1024
 
 _A, _B = np.int64(PRISM), np.int64(SHAPE)
-
-#: Contact features: the triangle of a mesh times this, and that of the field.
-_FEATURE = 2**32
 
 
 # Triangles in contact, as patches -----------------------------------------------------------------------------------------
@@ -549,9 +546,8 @@ def _spread(row: Ints, table: Floats, other: Any, max_points: int, status: np.nd
             chosen += kept.tolist()
             numbers += [number] * len(kept)
     k = np.array(chosen, dtype=np.int64)
-    feature = triangle[k]
-    if other.family == MESH:
-        feature = other.tree.order[leaf[k]] * _FEATURE + feature % _FEATURE
+    touching = other.tree.order[leaf[k]] if other.family == MESH else np.zeros(len(k), dtype=np.int64)
+    feature = feature_ids(triangle[k], touching)
     point, normal, depth = (np.ascontiguousarray(array) for array in (point[k], normal[k], depth[k]))
     return Contacts(row[k], point, normal, depth, feature, np.array(numbers, dtype=np.int64), status)
 

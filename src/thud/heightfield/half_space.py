@@ -14,7 +14,7 @@ import numpy as np
 from thud._core.arrays import Bools, Floats
 from thud.constants import TOUCH
 from thud.convex.dispatch import empty_distances
-from thud.pairing.contact_points import spread_points
+from thud.pairing.contact_points import feature_ids, spread_points
 from thud.pairing.families import CONVEX
 from thud.pairing.join import empty_contacts
 from thud.pairing.motions import empty_impacts
@@ -126,7 +126,8 @@ def contacts(
             # Midway between the vertex and the plane, which lies along the half-space's normal from it.
             found.append((row, points[k] + rows_o[row, 9:] + 0.5 * depth[k] * up, -up, float(depth[k]), k))
     columns = list(zip(*found, strict=True))
-    rows, feature = (np.array(columns[k], dtype=np.int64) for k in (0, 4))
+    rows, vertex = (np.array(columns[k], dtype=np.int64) for k in (0, 4))
+    feature = feature_ids(vertex, np.zeros_like(vertex))
     point, normal, depth = (np.array(columns[k]) for k in (1, 2, 3))
     return Contacts(rows, point, normal, depth, feature, np.zeros(len(rows), np.int64), status)
 
