@@ -53,8 +53,8 @@ TREE_LEVELS = 80
 #: finite.
 MESH_COORDINATE = 1e15
 
-#: Meshes reach over at least this (metres): squared distances in float32 stay above the least number.
-MESH_LEAST = 1e-18
+#: Meshes reach over at least this (metres): below it products of float32 lengths are 0, and what moves is not seen to move.
+MESH_LEAST = 1e-25
 
 #: Fronts of two trees (`mesh/tree_front.py`); they change the work, never the answers.
 #: FRONT_CAPACITY: entries a row keeps at most unless told otherwise (a count; 32 bytes each).
