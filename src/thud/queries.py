@@ -192,12 +192,17 @@ def contacts(
     *,
     margin: float = 0.0,
     max_points: int = MANIFOLD_POINTS,
+    former_a: PoseLike = None,
+    former_b: PoseLike = None,
     threads: int | None = None,
 ) -> Contacts:
     """Contact points of two shapes, for one or N poses each.
 
     Faces that meet give up to 8 points, edges and curved surfaces 1 or 2; each pair of convex parts of a compound is a
-    patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points.
+    patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points. With a mesh or a height field a patch is
+    what touches along one normal, at most 4 points of it; the normal is one of the surface, never one of an edge inside a flat
+    floor. The outside of an open mesh is where its triangles face, or where the other shape was, if `former_a` or `former_b`
+    says so.
 
     Parameters
     ----------
@@ -205,10 +210,23 @@ def contacts(
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     margin : metres; also report points that are apart by up to this much, with negative depth
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
+    former_a, former_b : poses of an earlier frame, of one side or both, for open meshes: the outside of a triangle is then where
+        the middle of the other shape was
     threads : how many to use; default all cores
     """
     pair = _pair(a, b, pose_a, pose_b, threads)
     margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
+    if former_a is not None or former_b is not None:
+        check_option("contacts", "former", True, pair_entries("contacts", a, b), f"a {NAMES[a.family]} and a {NAMES[b.family]}")
+        former = [
+            rows if given is None else as_poses(given, name)
+            for given, rows, name in ((former_a, pair[2], "former_a"), (former_b, pair[3], "former_b"))
+        ]
+        for rows, name in zip(former, ("former_a", "former_b"), strict=True):
+            if len(rows) not in (1, pair[-1]):
+                raise InvalidInputError(f"{name}: expected 1 or {pair[-1]} poses, got {len(rows)}")
+        given = {"former_a": former[0], "former_b": former[1]}
+        return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads, **given)
     if pair[-1] == 1:
         plain = plain_pair(a, b)
         if plain is not None:

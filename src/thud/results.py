@@ -75,6 +75,28 @@ class Contacts:
     meshes, each patch of a displaced surface, each run of like triangles of a height field."""
     status: Bytes
     """(N,) `Status` of each row."""
+    triangle_a: Ints = None  # type: ignore[assignment]
+    """(M,) the triangle of A that touches there, as a row of its faces; -1 where A is no mesh."""
+    triangle_b: Ints = None  # type: ignore[assignment]
+    """(M,) likewise of B."""
+
+    def __post_init__(self) -> None:
+        for name in ("triangle_a", "triangle_b"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, _no_triangles(len(self.row)))
+
+
+_NO_TRIANGLES = [np.full(64, -1, dtype=np.int64)]
+
+
+def _no_triangles(count: int) -> Ints:
+    """(count,) -1, not to be written to: making them anew would cost a single call a tenth of its time."""
+    none = _NO_TRIANGLES[0]
+    if len(none) < count:
+        none = np.full(2 * count, -1, dtype=np.int64)
+    none.flags.writeable = False
+    _NO_TRIANGLES[0] = none
+    return none[:count]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def _facing(packed, part, d):
 
 
 @kernel(inner="packed, i8, vec3, f8[:,::1]")
-def _face_toward(packed, part, d, points):
+def face_toward(packed, part, d, points):
     """The face of the part that looks most along the unit vector d, part's frame.
 
     Writes its corners into `points`; returns (corner count, unit normal, number of the face).
@@ -210,7 +210,7 @@ def _clip(points, count, spare, face, side, sides, inward):
 
 
 @kernel
-def _clip_by_face(points, count, spare, face, sides, n):
+def clip_by_face(points, count, spare, face, sides, n):
     """Clip `points` against the sides of the polygon `face`, along n (outward of the face)."""
     for k in range(sides):
         inward = cross(n, sub(_get(face, (k + 1) % sides), _get(face, k)))
@@ -245,10 +245,10 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     count_a, count_b, number_a, number_b = 0, 0, 0, 0
     normal_a, normal_b = n, (-n[0], -n[1], -n[2])
     if kind_a != HALF_SPACE:
-        count_a, normal_a, number_a = _face_toward(packed, a, n, face_a)
+        count_a, normal_a, number_a = face_toward(packed, a, n, face_a)
     if kind_b != HALF_SPACE:
         m = unrotate(r, n)
-        count_b, normal_b, number_b = _face_toward(packed, b, (-m[0], -m[1], -m[2]), face_b)
+        count_b, normal_b, number_b = face_toward(packed, b, (-m[0], -m[1], -m[2]), face_b)
         normal_b = rotate(r, normal_b)
         for k in range(count_b):
             q = rotate(r, _get(face_b, k))
@@ -259,7 +259,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     face_like_b = kind_b == HALF_SPACE or (count_b >= 3 and square_b >= _SQUARE)
     count = 0
     if face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b):
-        count = _clip_by_face(face_b, count_b, spare, face_a, count_a, n)
+        count = clip_by_face(face_b, count_b, spare, face_a, count_a, n)
         # Height of A's face along n above each corner of B's.
         origin = _get(face_a, 0) if count_a > 0 else p
         for k in range(count):
@@ -268,7 +268,7 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
             feature_a, feature_b = _or_face(face_b[k, OTHER], number_a), _or_face(face_b[k, OWN], number_b)
             _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
     elif face_like_b and count_a > 1:
-        count = _clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]))
+        count = clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]))
         origin = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
         for k in range(count):
             q = _get(face_a, k)

@@ -10,6 +10,7 @@ of the part below the triangles, measured along the normal. Everything is in the
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,13 @@ from thud.heightfield.walk import box_may_meet, meets_part, nearest_part
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import U, tree_pose
+from thud.mesh.manifolds.contacts import collect, packed_with_triangle
+from thud.mesh.manifolds.rows import ManifoldRows
+from thud.mesh.manifolds.tolerances import PATCH_POINTS
 from thud.mesh.mesh_convex import set_triangle
 from thud.pairing.contact_points import feature_ids, spread_points
 from thud.pairing.families import MESH
+from thud.pairing.join import joined_contacts
 from thud.pairing.leaves import some_rows
 from thud.pairing.rows import row_of
 from thud.results import Contacts, Status
@@ -489,6 +494,41 @@ def contacts(
     """Contact points of a field and a convex shape or a mesh."""
     if is_half_space(other):
         return half_space.contacts(field, other, rows_f, rows_o, count, margin=margin, max_points=max_points)
+    from thud.heightfield import manifolds
+
+    limit, left = min(max_points, PATCH_POINTS), np.zeros(count, dtype=bool)
+
+    def block(poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> np.ndarray:
+        marks = np.zeros(len(out.count), dtype=bool)
+        rows: Any = manifolds.field_convex_contact_rows
+        bodies: tuple[Any, ...] = (field_object(other).parts, packed_with_triangle(other)) if other.family != MESH else ()
+        if other.family == MESH:
+            rows, bodies = manifolds.field_mesh_contact_rows, (field_object(other), other.edges_beyond)  # type: ignore[attr-defined]
+        arguments = (field.grid, *bodies, poses_f, poses_o, margin, limit, room, out, marks)
+        run_rows(rows, len(marks), threads, *arguments, rows_per_chunk=ROWS)
+        return marks
+
+    found = collect(block, rows_f, rows_o, None, None, count, left)
+    if other.family == MESH and field.thickness is not None:
+        # Ground inside a closed mesh shows at no triangle.
+        left |= found.status == Status.SEPARATED
+    left |= (found.status == Status.OVERLAPPING) & (np.bincount(found.row[found.depth >= 0.0], minlength=count) == 0)
+    rows = np.flatnonzero(left)
+    if len(rows) == 0:
+        return found
+    poses = some_rows(rows_f, rows, count), some_rows(rows_o, rows, count)
+    own = _with_walls(field, other, *poses, len(rows), margin, max_points, threads)
+    found.status[rows] = own.status
+    kept = ~left[found.row]
+    inner = replace(found, **{f.name: getattr(found, f.name)[kept] for f in fields(found) if f.name != "status"})
+    return joined_contacts([inner, replace(own, row=rows[own.row])], found.status)
+
+
+def _with_walls(
+    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, count: int, margin: float, max_points: int,
+    threads: int | None,
+) -> Contacts:  # fmt: skip
+    """The same where the ground has walls and an underside."""
     tables, status = [], np.zeros(count, dtype=np.uint8)
     for start in range(0, max(count, 1), _BLOCK):
         rows = np.arange(start, min(start + _BLOCK, count))
@@ -549,7 +589,8 @@ def _spread(row: Ints, table: Floats, other: Any, max_points: int, status: np.nd
     touching = other.tree.order[leaf[k]] if other.family == MESH else np.zeros(len(k), dtype=np.int64)
     feature = feature_ids(triangle[k], touching)
     point, normal, depth = (np.ascontiguousarray(array) for array in (point[k], normal[k], depth[k]))
-    return Contacts(row[k], point, normal, depth, feature, np.array(numbers, dtype=np.int64), status)
+    faces = touching if other.family == MESH else np.full(len(k), -1, dtype=np.int64)
+    return Contacts(row[k], point, normal, depth, feature, np.array(numbers, dtype=np.int64), status, triangle[k], faces)
 
 
 def _mesh_patches(mesh: TriangleMesh, leaf: Ints, normal: Floats) -> Ints:
@@ -580,12 +621,7 @@ def _with_lost(
     gap = signed_distance(field, other, *poses, len(lost), threads=threads)
     middle = 0.5 * (gap.point_a + gap.point_b)
     zero = np.zeros(len(lost), dtype=np.int64)
-    row = np.concatenate([found.row, lost])
-    order = np.argsort(row, kind="stable")
-    pairs = (
-        (found.point, middle), (found.normal, gap.normal), (found.depth, np.maximum(-gap.distance, 0.0)),
-        (found.feature, zero), (found.patch, np.array([int(found.patch[found.row == k].max(initial=-1)) + 1 for k in lost])),
-    )  # fmt: skip
-    columns: list[Any] = [np.concatenate(pair)[order] for pair in pairs]
-    point, normal, depth, feature, patch = columns
-    return Contacts(row[order], point, normal, depth, feature, patch, found.status)
+    patches = np.zeros(count, dtype=np.int64)
+    np.maximum.at(patches, found.row, found.patch + 1)
+    more = Contacts(lost, middle, gap.normal, np.maximum(-gap.distance, 0.0), zero, patches[lost], found.status)
+    return joined_contacts([found, more], found.status)

@@ -68,6 +68,8 @@ def _answer(
         if takes(plan.entry, "cache"):
             chosen, total = (np.arange(count), count) if rows is None else rows
             given["cache"] = cache.leaf(i, j, chosen, total)
+    if "former_a" in given and not takes(plan.entry, "former"):
+        given = {name: value for name, value in given.items() if name not in ("former_a", "former_b")}
     function = resolve(plan.entry.function)
     if plan.way == EXACT:
         return function(a, b, rows_a, rows_b, count, **given)
@@ -103,7 +105,11 @@ def _apart(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count
             inner = {**given, "inner_a": inner_a, "inner_b": inner_b}
             return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), inner, i, j, (rows, count))
         part_a, part_b = placed(part_a, inner_a), placed(part_b, inner_b)
-        return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), given, i, j, (rows, count))
+        own = given
+        if "former_a" in given:
+            former = (placed(some_rows(given[name], rows, count), x) for name, x in (("former_a", inner_a), ("former_b", inner_b)))
+            own = {**given, **dict(zip(("former_a", "former_b"), former, strict=True))}
+        return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), own, i, j, (rows, count))
 
     return PAIR_JOINS[query](ask, [(i, j) for i in range(len(leaves_a)) for j in range(len(leaves_b))], count)
 

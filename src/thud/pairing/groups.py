@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class ContactList:
     def put(self, rows: Ints, part: Contacts) -> None:
         """Take over those of a batch, whose row k is rows[k]."""
         self.status[rows] = part.status
-        self.found.append(Contacts(rows[part.row], part.point, part.normal, part.depth, part.feature, part.patch, part.status))
+        self.found.append(replace(part, row=rows[part.row]))
 
     def joined(self) -> Contacts:
         """All of them, by row."""

@@ -71,7 +71,7 @@ def all_contacts(ask: Ask, pairs: list[tuple[int, int]], count: int) -> Contacts
         np.maximum(status, part.status, out=status)
         patch = part.patch + patches[part.row]
         np.maximum.at(patches, part.row, patch + 1)
-        found.append(Contacts(part.row, part.point, part.normal, part.depth, part.feature, patch, part.status))
+        found.append(replace(part, patch=patch))
     return joined_contacts(found, status)
 
 

@@ -76,13 +76,14 @@ def families_in(shape: Shape) -> tuple[str, ...]:
 
 
 def pair_entries(query: str, a: Shape, b: Shape) -> list[Entry]:
-    """The entries that answer a pair: one, or those of all pairs of leaves' families. Each leaf finds its own share of a cache;
-    no method and no axes are meant for leaves that the caller does not see."""
+    """The entries that answer a pair: one, or those of all pairs of leaves' families. Each leaf finds its own share of a cache
+    and its own former pose; no method and no axes are meant for leaves that the caller does not see."""
     plan = pair_plan(query, a.family, b.family)
     if plan.way == APART:
         plans = [pair_plan(query, x, y) for x in families_in(a) for y in families_in(b)]
         entries = [inner.entry for inner in plans if inner.entry is not None]
-        return [Entry(entry.function, {"cache": None} if takes(entry, "cache") else {}) for entry in entries]
+        passed = ("cache", "former")
+        return [Entry(entry.function, {name: None for name in passed if takes(entry, name)}) for entry in entries]
     return [] if plan.entry is None else [plan.entry]
 
 

@@ -29,9 +29,12 @@ def swapped_distances(found: Distances) -> Distances:
 
 
 def swapped_contacts(found: Contacts) -> Contacts:
-    """Points lie midway and stay; the halves of their ids change sides."""
+    """Points lie midway and stay; the halves of their ids and their triangles change sides."""
     feature_a, feature_b = features_of(found.feature)
-    return replace(found, normal=_turned(found.normal), feature=feature_ids(feature_b, feature_a))
+    return replace(
+        found, normal=_turned(found.normal), feature=feature_ids(feature_b, feature_a), triangle_a=found.triangle_b,
+        triangle_b=found.triangle_a,
+    )  # fmt: skip
 
 
 def swapped_impacts(found: Impacts) -> Impacts:

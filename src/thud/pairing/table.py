@@ -38,12 +38,14 @@ class Entry(NamedTuple):
 #                                             motions (N, 6) of the shapes whose frames A and B stand in at (12,) inner poses
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
 #
-# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache.
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, former (former_a
+# and former_b: poses of an earlier frame).
 
 PAIR_QUERIES = ("intersects", "distance", "signed_distance", "contacts", "cast", "turning_cast", "triangle_pairs")
 
 _AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
 _CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
+_FORMER: dict[str, tuple[str, ...] | None] = {"former": None}
 
 _PACKED = {
     "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
@@ -76,7 +78,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "intersects": Entry("thud.mesh.dispatch:intersects", _CACHE),
         "distance": Entry("thud.mesh.dispatch:distance", _CACHE),
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.mesh.contacts:mesh_mesh_contacts"),
+        "contacts": Entry("thud.mesh.manifolds.contacts:mesh_mesh_contacts", _FORMER),
         "cast": Entry("thud.mesh.casts:cast"),
         "turning_cast": Entry("thud.mesh.casts:turning_cast"),
         "triangle_pairs": Entry("thud.mesh.dispatch:triangle_pairs", _CACHE),
@@ -85,14 +87,13 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "intersects": Entry("thud.mesh.dispatch:convex_intersects"),
         "distance": Entry("thud.mesh.dispatch:convex_distance", _CACHE),
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.mesh.contacts:convex_mesh_contacts"),
         "cast": Entry("thud.mesh.casts:convex_cast"),
         "turning_cast": Entry("thud.mesh.casts:convex_turning_cast"),
     },
     # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, CONVEX): {
         "signed_distance": _DEPTH,
-        "contacts": Entry("thud.mesh.contacts:mesh_convex_contacts"),
+        "contacts": Entry("thud.mesh.manifolds.contacts:mesh_convex_contacts", _FORMER),
     },
     (MESH, PARTS): {"signed_distance": _DEPTH},
     (PARTS, MESH): {"signed_distance": _DEPTH},

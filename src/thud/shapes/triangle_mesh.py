@@ -21,6 +21,7 @@ from thud.shapes.shape import Part, Shape, box_of_points
 
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
+    from thud.bvh.mesh_edges import MeshEdges
     from thud.bvh.mesh_grid import MeshGrid
     from thud.bvh.pair_tree import PairTree
     from thud.bvh.wide import WideTree
@@ -222,6 +223,13 @@ class TriangleMesh(Shape):
         from thud.bvh.edge_table import part_vertices
 
         return self._vertices[part_vertices(self.places[self._faces], len(self._vertices))]
+
+    @cached_property
+    def edges_beyond(self) -> MeshEdges:
+        """What lies beyond the edges of each triangle, for contacts."""
+        from thud.bvh.mesh_edges import mesh_edges
+
+        return mesh_edges(self.corners, self._faces, self.tree.order, self.places, self.is_closed)
 
     @cached_property
     def support_planes(self) -> SupportPlanes:

@@ -1,0 +1,183 @@
+"""Contacts of a mesh with a convex shape or another mesh: from checked arguments to kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from thud._core.arrays import Bools, Floats, Ints
+from thud._core.threads import run_rows
+from thud.mesh.depth import signed_distance
+from thud.mesh.dispatch import ROWS, convex_contained, meshes_contained
+from thud.mesh.manifolds.rows import (
+    ALONG_N,
+    CONTACT,
+    DEEP,
+    FACE_GROUND,
+    FACE_OTHER,
+    GROUND,
+    MIDWAY,
+    OTHER_SIDE,
+    PATCH,
+    ManifoldRows,
+)
+from thud.mesh.manifolds.tolerances import PATCH_POINTS
+from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
+from thud.mesh.trees import box_tree
+from thud.pairing.contact_points import feature_ids
+from thud.pairing.join import joined_contacts
+from thud.pairing.leaves import some_rows
+from thud.results import Contacts, Status
+from thud.shapes.packed import Packed, pack
+from thud.shapes.shape import HALF_SPACE, Shape
+from thud.shapes.triangle_mesh import TriangleMesh
+
+#: Room for facets and for contacts of a row at first (counts): a row that needs more is done again.
+_FACETS, _CONTACTS = 256, 32
+
+#: Rows that are worked on at once (a count): it bounds the memory.
+_BLOCK = 4096
+
+_NO_FORMER = np.empty((0, 12))
+
+_TRIANGLE = PlaceholderTriangle()
+
+
+@lru_cache(maxsize=256)
+def packed_with_triangle(shape: Shape) -> Packed:
+    """A convex shape and a triangle to be written over."""
+    return pack((shape, _TRIANGLE))
+
+
+def mesh_convex_contacts(
+    a: TriangleMesh, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, margin: float, max_points: int,
+    former_a: Floats | None = None, former_b: Floats | None = None, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """Contact points of a mesh and a convex shape."""
+    from thud.mesh.manifolds.mesh_convex import mesh_convex_contact_rows
+    from thud.mesh.manifolds.mesh_half_space import mesh_half_space_contact_rows
+
+    limit = min(max_points, PATCH_POINTS)
+    if b.parts()[0].kind == HALF_SPACE:
+        plane = np.array(b.parts()[0].parameters[:4], dtype=np.float64)
+
+        def half_space(poses_a: Floats, poses_b: Floats, _former: tuple[Floats, Floats], _room: int, out: ManifoldRows) -> None:
+            arguments = (box_tree(a), a.edges_beyond, plane, poses_a, poses_b, margin, limit, out)
+            run_rows(mesh_half_space_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+
+        return collect(half_space, rows_a, rows_b, None, None, count)
+
+    def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
+        trees = (box_tree(a), a.edges_beyond, packed_with_triangle(b), convex_query(b).box)
+        arguments = (*trees, poses_a, poses_b, *former, margin, limit, room, out)
+        run_rows(mesh_convex_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+
+    former = (None, None) if a.is_closed else (former_a, former_b)
+    found = collect(rows, rows_a, rows_b, *former, count)
+    inside = convex_contained
+    return with_contained(
+        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(y, x, q, p, number, threads)[0]
+    )
+
+
+def mesh_mesh_contacts(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, margin: float, max_points: int,
+    former_a: Floats | None = None, former_b: Floats | None = None, threads: int | None,
+) -> Contacts:  # fmt: skip
+    """Contact points of two meshes."""
+    from thud.mesh.manifolds.mesh_mesh import mesh_contact_rows
+    from thud.mesh.manifolds.ray_side import ray_side
+
+    limit = min(max_points, PATCH_POINTS)
+
+    def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
+        sides = (box_tree(a), a.edges_beyond, ray_side(a), box_tree(b), b.edges_beyond, ray_side(b))
+        arguments = (*sides, poses_a, poses_b, *former, margin, limit, room, out)
+        run_rows(mesh_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+
+    former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)
+    found = collect(rows, rows_a, rows_b, *former, count)
+    inside = meshes_contained
+    return with_contained(
+        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(x, y, p, q, number, threads)[0]
+    )
+
+
+def collect(
+    rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], Bools | None],
+    rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int, left: Bools | None = None,
+) -> Contacts:  # fmt: skip
+    """Contacts of all rows, block by block; a block whose rows need more room is done again. `left`: filled with which rows were
+    left, as `rows` returns it for a block; these have no contacts."""
+    parts, status = [], np.zeros(count, dtype=np.uint8)
+    facets, space = _FACETS, _CONTACTS
+    for start in range(0, count, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, count))
+        poses = some_rows(rows_a, block, count), some_rows(rows_b, block, count)
+        former = (_NO_FORMER, _NO_FORMER)
+        if former_a is not None and former_b is not None:
+            former = some_rows(former_a, block, count), some_rows(former_b, block, count)
+        while True:
+            many, needed = np.zeros(len(block), dtype=np.int64), np.zeros(len(block), dtype=np.int64)
+            out = ManifoldRows(np.empty((len(block), space, CONTACT)), many, needed, np.zeros(len(block), dtype=np.uint8))
+            marks = rows(*poses, former, facets, out)
+            if needed.max() <= facets and many.max() <= space:
+                break
+            facets, space = max(facets, int(needed.max())), max(space, int(many.max()))
+        if left is not None and marks is not None:
+            left[block], many[marks] = marks, 0
+        status[block] = out.status
+        chosen = out.contacts[np.arange(space) < many[:, None]]
+        parts.append((np.repeat(block, many), chosen))
+    row = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+    table = np.concatenate([np.empty((0, CONTACT)), *(part[1] for part in parts)])
+    return _contacts(row, table, status)
+
+
+def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
+    whole = [np.ascontiguousarray(table[:, k]).astype(np.int64) for k in (PATCH, GROUND, OTHER_SIDE, FACE_GROUND, FACE_OTHER)]
+    patch, ground, other, face_ground, face_other = whole
+    return Contacts(
+        row=row,
+        point=table[:, MIDWAY : MIDWAY + 3].copy(),
+        normal=table[:, ALONG_N : ALONG_N + 3].copy(),
+        depth=table[:, DEEP].copy(),
+        feature=feature_ids(ground, other),
+        patch=patch,
+        status=status,
+        triangle_a=face_ground,
+        triangle_b=face_other,
+    )
+
+
+def with_contained(
+    found: Contacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
+    inside_of: Callable[[Shape, Shape, Floats, Floats, int], np.ndarray],
+) -> Contacts:  # fmt: skip
+    """Overlaps that show at no triangle, one body inside the other, or whose searches did not converge, get the end of their
+    way out as their contact."""
+    apart = np.flatnonzero(found.status == Status.SEPARATED)
+    if len(apart):
+        poses = some_rows(rows_a, apart, count), some_rows(rows_b, apart, count)
+        found.status[apart[inside_of(a, b, *poses, len(apart))]] = Status.OVERLAPPING
+    has = np.zeros(count, dtype=bool)
+    has[found.row[found.depth >= 0.0]] = True
+    lost = np.flatnonzero((found.status == Status.OVERLAPPING) & ~has)
+    if len(lost) == 0:
+        return found
+    poses = some_rows(rows_a, lost, count), some_rows(rows_b, lost, count)
+    gap = signed_distance(a, b, *poses, len(lost), threads=threads)
+    zero = np.zeros(len(lost), dtype=np.int64)
+    touches = np.bincount(found.row, minlength=count)[lost] > 0
+    # A row that has points within the margin touches all but: they say it better than a way out of roundoff's length.
+    kept = ~touches | (-gap.distance > 0.0)
+    more = Contacts(
+        lost[kept], 0.5 * (gap.point_a + gap.point_b)[kept], gap.normal[kept], np.maximum(-gap.distance, 0.0)[kept], zero[kept],
+        zero[kept], found.status,
+    )  # fmt: skip
+    patches = np.zeros(count, dtype=np.int64)
+    np.maximum.at(patches, found.row, found.patch + 1)
+    more.patch[:] = patches[more.row]
+    return joined_contacts([found, more], found.status)

@@ -1,0 +1,278 @@
+"""A convex part on facets: from triangles in reach to patches of contact points.
+
+Everything is in the part's frame; n leads from the ground to the part. Four steps:
+
+1. Facets on which the part lies flat or shallow: their own normal is the direction.
+2. Facets that a direction of step 1 already clears by a short way belong to it: the sides of a cube that a box stands on.
+3. For the others the closest or deepest pair of part and triangle gives the direction, if it is a normal of the surface there;
+   else their own normal does.
+4. Facets that another direction clears by a clearly shorter way belong to that one. Each direction is a patch: the part's face
+   toward it is clipped by the facets, along the direction, and the points are thinned out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.convex_pair import pair_signed
+from thud.convex.gjk import center_axis
+from thud.convex.manifold import CORNER, FACE as A_FACE, OTHER, OWN, SIDE, clip_by_face, face_toward
+from thud.convex.rows.work_space import epa_faces
+from thud.convex.support import load_part, support
+from thud.math.vec3 import cross, dot, norm2, sub
+from thud.mesh.manifolds.directions import LOW, direction, is_new
+from thud.mesh.manifolds.facets import (
+    DEPTH,
+    DIRECTION,
+    DROPPED,
+    EDGES,
+    FACE,
+    OPEN_QUESTION,
+    VERTICES,
+    WAY_OUT,
+    WITNESS,
+    WITNESSED,
+    facet_corner,
+    facet_normal,
+    highest_corner,
+    load_polygon,
+    may_lean,
+)
+from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points
+from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
+from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+_ZERO = (0.0, 0.0, 0.0)
+
+
+@device
+def lowest_of(packed, n):
+    """(lowest point of part 0 along the unit vector n, rounding included)."""
+    p = support(packed.parts, load_part(packed.parts, 0), (-n[0], -n[1], -n[2]))
+    radius = packed.parts.reals[0, RADIUS]
+    return p[0] - radius * n[0], p[1] - radius * n[1], p[2] - radius * n[2]
+
+
+@device
+def over_facet(facets, k, n, q):
+    """Whether q is above or below facet k, seen along n."""
+    for c in range(3):
+        a, b = facet_corner(facets, k, c), facet_corner(facets, k, (c + 1) % 3)
+        if dot(cross(n, sub(b, a)), sub(q, a)) < 0.0:
+            return False
+    return True
+
+
+@device
+def height_over(facets, k, q):
+    """Height of q over the plane of facet k."""
+    return dot(facet_normal(facets, k), sub(q, facet_corner(facets, k, 0)))
+
+
+@device
+def copy_polygon(source, count, target):
+    for k in range(count):
+        for c in range(6):
+            target[k, c] = source[k, c]
+
+
+@device
+def or_face(feature, face):
+    """A feature, or the face that stands for it."""
+    return feature if feature > 0.0 else A_FACE + np.float64(face)
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], i8, vec3, i8, vec3, i8, f8, manifold_space, f8[:,::1], i8")
+def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, points, count):
+    """(points noted, deepest of this facet or -inf) after those of facet k and the part's face toward it, clipped along n.
+
+    polygons.face_a: the part's face of `sides` corners, with its normal and number.
+    """
+    m = facet_normal(facets, k)
+    cosine, square = dot(n, m), -dot(n, normal)
+    work, facet = polygons.face_b, polygons.found
+    deepest = -math.inf
+    if cosine > EDGE_ON:
+        load_polygon(facets, ints, k, facet)
+        copy_polygon(polygons.face_a, sides, work)
+        many = clip_by_face(work, sides, polygons.spare, facet, 3, n)
+        for i in range(many):
+            q = (work[i, 0], work[i, 1], work[i, 2])
+            depth = -height_over(facets, k, q) / cosine
+            if depth >= -margin:
+                deepest = max(deepest, depth)
+                middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
+                ground, other = or_face(work[i, OTHER], ints[k, FACE]), or_face(work[i, OWN], number)
+                count = put_point(points, count, middle, depth, ground, other, k, 0)
+    elif cosine > -EDGE_ON and sides >= 3 and square > EDGE_ON:
+        # The facet is seen from its edge: it is clipped by the part's face.
+        load_polygon(facets, ints, k, work)
+        many = clip_by_face(work, 3, polygons.spare, polygons.face_a, sides, (-n[0], -n[1], -n[2]))
+        origin = (polygons.face_a[0, 0], polygons.face_a[0, 1], polygons.face_a[0, 2])
+        for i in range(many):
+            q = (work[i, 0], work[i, 1], work[i, 2])
+            depth = dot(normal, sub(origin, q)) / square
+            if depth >= -margin:
+                deepest = max(deepest, depth)
+                middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
+                ground, other = or_face(work[i, OWN], ints[k, FACE]), or_face(work[i, OTHER], number)
+                count = put_point(points, count, middle, depth, ground, other, k, 0)
+    return count, deepest
+
+
+@device
+def write_triangle(packed, facets, k):
+    """Facet k over the placeholder triangle, part 1."""
+    parts = packed.parts
+    start = parts.ints[1, VERTEX_START]
+    p, q, s = facet_corner(facets, k, 0), facet_corner(facets, k, 1), facet_corner(facets, k, 2)
+    for i in range(parts.ints[1, SCAN_COUNT]):
+        c = p if i == 0 else (q if i == 1 else s)
+        parts.vertices[0, start + i], parts.vertices[1, start + i], parts.vertices[2, start + i] = c
+    m = ((p[0] + q[0] + s[0]) / 3.0, (p[1] + q[1] + s[1]) / 3.0, (p[2] + q[2] + s[2]) / 3.0)
+    parts.reals[1, 5], parts.reals[1, 6], parts.reals[1, 7] = m
+    parts.reals[1, BOUND] = math.sqrt(max(norm2(sub(p, m)), max(norm2(sub(q, m)), norm2(sub(s, m)))))
+
+
+@device
+def touched_feature(facets, ints, k, q, size):
+    """Number of what of facet k the point q lies on: a vertex, an edge, or its face."""
+    least = 1e-6 * size
+    for c in range(3):
+        if norm2(sub(q, facet_corner(facets, k, c))) <= least * least:
+            return CORNER + np.float64(ints[k, VERTICES + c])
+    m = facet_normal(facets, k)
+    for c in range(3):
+        a, b = facet_corner(facets, k, c), facet_corner(facets, k, (c + 1) % 3)
+        o = cross(sub(b, a), m)
+        if abs(dot(o, sub(q, a))) <= least * math.sqrt(norm2(o)):
+            return SIDE + np.float64(ints[k, EDGES + c])
+    return A_FACE + np.float64(ints[k, FACE])
+
+
+@device
+def add_direction(directions, count, packed, n):
+    """(number of the direction that n belongs to, how many there are then)."""
+    at, fresh = is_new(directions, count, n)
+    if fresh:
+        directions[at, 0], directions[at, 1], directions[at, 2] = n
+        directions[at, LOW] = dot(n, lowest_of(packed, n))
+        count += 1
+    return at, count
+
+
+@kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8, f8[:,::1], epa_space, manifold_space, f8[:,::1]")
+def settle_facets(packed, facets, ints, many, margin, size, directions, space, polygons, points):
+    """(status, number of directions): gives each of the `many` facets its direction, or drops it."""
+    count, status = np.int64(0), SEPARATED
+    short = max(SURE * size, 0.0)
+    # Step 1.
+    for k in range(many):
+        n = facet_normal(facets, k)
+        low = lowest_of(packed, n)
+        way = -height_over(facets, k, low)
+        high = lowest_of(packed, (-n[0], -n[1], -n[2]))
+        facets[k, WAY_OUT] = way
+        if way < -margin or height_over(facets, k, high) < -margin:
+            ints[k, DIRECTION] = DROPPED
+            continue
+        if way <= short:
+            flat = over_facet(facets, k, n, low)
+            if not flat:
+                sides, normal, number = face_toward(packed, np.int64(0), (-n[0], -n[1], -n[2]), polygons.face_a)
+                _none, deepest = clip_points(
+                    facets, ints, k, n, sides, normal, number, margin, polygons, points, np.int64(points.shape[0])
+                )
+                flat = deepest > -math.inf
+            if flat:
+                ints[k, DIRECTION], count = add_direction(directions, count, packed, n)
+    # Steps 2 and 3.
+    sure = count
+    faces = epa_faces(space)
+    for k in range(many):
+        if ints[k, DIRECTION] != OPEN_QUESTION:
+            continue
+        best, at = math.inf, np.int64(-1)
+        for d in range(sure):
+            way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
+            if way < best:
+                best, at = way, np.int64(d)
+        if at >= 0 and best <= short:
+            ints[k, DIRECTION], facets[k, WAY_OUT] = at, best
+            continue
+        write_triangle(packed, facets, k)
+        a, b = np.int64(0), np.int64(1)
+        axis = center_axis(packed.parts, a, b, _IDENTITY, _ZERO)
+        outcome, d, p, n = pair_signed(packed.parts, a, b, _IDENTITY, _ZERO, axis, margin, faces, space.reals, space.ints)
+        if outcome != UNCONVERGED and d > margin:
+            ints[k, DIRECTION] = DROPPED
+            continue
+        status = max(status, OVERLAPPING if outcome == OVERLAPPING else status)
+        # From the facet to the part.
+        n = (-n[0], -n[1], -n[2])
+        m = facet_normal(facets, k)
+        if outcome != UNCONVERGED and dot(n, m) < SNAP and may_lean(facets, k, n):
+            ints[k, WITNESSED], facets[k, WAY_OUT], facets[k, DEPTH] = 1, -d, -d
+            # p is on the part, the facet at p - d n.
+            facets[k, WITNESS] = p[0] - 0.5 * d * n[0]
+            facets[k, WITNESS + 1] = p[1] - 0.5 * d * n[1]
+            facets[k, WITNESS + 2] = p[2] - 0.5 * d * n[2]
+            # A face of the part gives its normal exactly.
+            sides, normal, _number = face_toward(packed, a, (-n[0], -n[1], -n[2]), polygons.face_a)
+            if sides >= 3 and -dot(normal, n) >= SNAP:
+                n = (-normal[0], -normal[1], -normal[2])
+            ints[k, DIRECTION], count = add_direction(directions, count, packed, n)
+        elif d > 0.0 and outcome == SEPARATED and dot(n, m) < SNAP:
+            # Nearest over an edge that has no such normal: the neighbour there has the contact.
+            ints[k, DIRECTION] = DROPPED
+        else:
+            ints[k, DIRECTION], count = add_direction(directions, count, packed, m)
+    # Step 4.
+    for k in range(many):
+        if ints[k, DIRECTION] < 0 or facets[k, WAY_OUT] <= short:
+            continue
+        for d in range(count):
+            way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
+            if way < CLEARLY * facets[k, WAY_OUT]:
+                facets[k, WAY_OUT], ints[k, DIRECTION], ints[k, WITNESSED] = way, d, 0
+    return status, count
+
+
+@kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8, f8[:,::1], i8, manifold_space, f8[:,::1], i8")
+def patch_points(packed, facets, ints, many, margin, size, directions, d, polygons, points, limit):
+    """Number of points of the patch along direction d, in front of `points`; fills them."""
+    n = direction(directions, d)
+    sides, normal, number = face_toward(packed, np.int64(0), (-n[0], -n[1], -n[2]), polygons.face_a)
+    low = lowest_of(packed, n)
+    count, deepest = np.int64(0), -math.inf
+    for k in range(many):
+        if ints[k, DIRECTION] != d:
+            continue
+        count, depth = clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, points, count)
+        deepest = max(deepest, depth)
+        if count > points.shape[0] - 64:
+            count = spread_points(points, count, n, np.int64(4), size)
+    for k in range(many):
+        if ints[k, DIRECTION] != d:
+            continue
+        # The lowest point of a curved part, and what a closest pair shows.
+        cosine = dot(n, facet_normal(facets, k))
+        if cosine > EDGE_ON and over_facet(facets, k, n, low):
+            depth = -height_over(facets, k, low) / cosine
+            if depth >= -margin and depth > deepest + DEEPER * size:
+                middle = (low[0] + 0.5 * depth * n[0], low[1] + 0.5 * depth * n[1], low[2] + 0.5 * depth * n[2])
+                count = put_point(points, count, middle, depth, A_FACE + np.float64(ints[k, FACE]), 0.0, k, 0)
+                deepest = depth
+        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > deepest + DEEPER * size:
+            depth = facets[k, DEPTH]
+            middle = (facets[k, WITNESS], facets[k, WITNESS + 1], facets[k, WITNESS + 2])
+            on = (middle[0] + 0.5 * depth * n[0], middle[1] + 0.5 * depth * n[1], middle[2] + 0.5 * depth * n[2])
+            feature = touched_feature(facets, ints, k, on, size)
+            count = put_point(points, count, middle, depth, feature, 0.0, k, 0)
+            deepest = depth
+    return spread_points(points, count, n, limit, size)

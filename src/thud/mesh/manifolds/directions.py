@@ -1,0 +1,39 @@
+"""The directions that the contacts of one row are sorted by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thud._core.decorators import device
+from thud.math.vec3 import dot
+from thud.mesh.manifolds.tolerances import ALIKE
+
+# Columns: unit direction, how low the other body reaches along it.
+LOW = 3
+DIRECTION_REALS = 4
+
+
+@device
+def direction(directions, d):
+    """Direction d."""
+    return directions[d, 0], directions[d, 1], directions[d, 2]
+
+
+@device
+def nearest_direction(directions, count, n):
+    """(number of the direction most like n, its cosine); (-1, -2) of none."""
+    best, at = -2.0, np.int64(-1)
+    for d in range(count):
+        c = dot(direction(directions, d), n)
+        if c > best:
+            best, at = c, np.int64(d)
+    return at, best
+
+
+@device
+def is_new(directions, count, n):
+    """(number of the direction that n is counted to, whether it is a new one)."""
+    at, cosine = nearest_direction(directions, count, n)
+    if at >= 0 and (cosine >= ALIKE or count == directions.shape[0]):
+        return at, False
+    return np.int64(count), True

@@ -1,0 +1,287 @@
+"""Facets of two meshes on each other: from pairs of triangles in reach to patches of contact points.
+
+Everything is in the frame of A's tree; n leads from A to B, and moving B along n takes it out. Facets of A, and those of B, that
+touch or lie inside the other body form smooth pieces; the mean normals of the pieces are the directions. Each pair of triangles
+belongs to the direction along which B clears it by the shortest way. A pair that is apart and that none of them parts as well as its
+own closest points do adds its own direction, if that is a normal of both surfaces there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud.bvh.wide import LEAF
+from thud.convex.manifold import CORNER, FACE as A_FACE, OTHER, OWN, clip_by_face
+from thud.math.pose import unrotate, untransform
+from thud.math.vec3 import cross, dot, norm2, sub
+from thud.mesh.manifolds.convex_facets import copy_polygon, height_over, or_face, touched_feature
+from thud.mesh.manifolds.directions import direction, is_new, nearest_direction
+from thud.mesh.manifolds.facets import (
+    DIRECTION,
+    DROPPED,
+    FACE,
+    VERTICES,
+    facet_corner,
+    facet_normal,
+    highest_corner,
+    load_polygon,
+    may_lean,
+)
+from thud.mesh.manifolds.spread import put_point, spread_points
+from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, SMOOTH, SNAP
+from thud.mesh.raycast import ROWS, first_hit
+
+# Columns of pairs: facets of A and B; direction, -2 - d if that is no normal there; and whether they cross.
+OF_A, OF_B, BELONGS, CROSSES = 0, 1, 2, 3
+PAIR_INTS = 4
+
+# Columns of their numbers: distance, unit normal from A to B, point midway of the closest points.
+GAP, GAP_NORMAL, GAP_MIDDLE = 0, 1, 4
+PAIR_REALS = 7
+
+
+@device
+def area_normal(facets, k):
+    """Area vector of facet k, twice as long as its area."""
+    p = facet_corner(facets, k, 0)
+    return cross(sub(facet_corner(facets, k, 1), p), sub(facet_corner(facets, k, 2), p))
+
+
+@device
+def piece_of(pieces, k):
+    """The first facet of the piece that facet k is in."""
+    while pieces[k] != k:
+        pieces[k] = pieces[pieces[k]]
+        k = pieces[k]
+    return k
+
+
+@device
+def find_key(keys, count, key):
+    """Place of a key among sorted ones, -1 if it is not there."""
+    low, high = np.int64(0), np.int64(count)
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < count and keys[low] == key else np.int64(-1)
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1], f8, f8[:,::1], i8")
+def add_pieces(facets, beyond, many, pieces, sign, directions, count):
+    """Number of directions after the mean normals of the smooth pieces of a surface, times `sign`. beyond: the facet beyond each
+    edge, -1 for none."""
+    for k in range(many):
+        pieces[k] = k
+    for k in range(many):
+        for e in range(3):
+            other = beyond[k, e]
+            if other >= 0 and dot(facet_normal(facets, k), facet_normal(facets, other)) >= SMOOTH:
+                a, b = piece_of(pieces, np.int64(k)), piece_of(pieces, other)
+                pieces[max(a, b)] = min(a, b)
+    for k in range(many):
+        pieces[k] = piece_of(pieces, np.int64(k))
+    for first in range(many):
+        if pieces[first] != first:
+            continue
+        x, y, z, area = 0.0, 0.0, 0.0, 0.0
+        for k in range(first, many):
+            if pieces[k] == first:
+                m = area_normal(facets, k)
+                x, y, z, area = x + m[0], y + m[1], z + m[2], area + math.sqrt(norm2(m))
+        length = math.sqrt(x * x + y * y + z * z)
+        if length > LEAST_MEAN * area:
+            n = (sign * x / length, sign * y / length, sign * z / length)
+            at, fresh = is_new(directions, count, n)
+            if fresh:
+                directions[at, 0], directions[at, 1], directions[at, 2] = n
+                count += 1
+    return count
+
+
+@device
+def way_of_pair(facets_a, a, facets_b, b, n):
+    """How far facet b must move along n to be beyond facet a, whatever lies above what."""
+    low = -highest_corner(facets_b, b, (-n[0], -n[1], -n[2]))
+    return highest_corner(facets_a, a, n) - low
+
+
+@device
+def may_lean_both(facets_a, a, facets_b, b, n):
+    """Whether n is a normal of A's surface at facet a, and the opposite one of B's at facet b."""
+    return may_lean(facets_a, a, n) and may_lean(facets_b, b, (-n[0], -n[1], -n[2]))
+
+
+@kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8, f8[:,::1], i8")
+def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions, count):
+    """Number of directions, after each pair was given the one it belongs to.
+
+    Normals of both surfaces come first. Others count where they are clearly shorter and those are not short: a pair that they
+    clear belongs to them, though it adds no points of its own.
+    """
+    for k in range(many):
+        a, b = pairs[k, OF_A], pairs[k, OF_B]
+        best, at, other, around = math.inf, np.int64(-1), math.inf, np.int64(-1)
+        for d in range(count):
+            n = direction(directions, d)
+            way = way_of_pair(facets_a, a, facets_b, b, n)
+            if way < best - DEEPER * size and may_lean_both(facets_a, a, facets_b, b, n):
+                best, at = way, np.int64(d)
+            elif way < other - DEEPER * size:
+                other, around = way, np.int64(d)
+        gap = gaps[k, GAP]
+        if pairs[k, CROSSES] == 0 and gap > 0.0 and best > -gap + NEARLY * gap + DEEPER * size:
+            n = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
+            if may_lean_both(facets_a, a, facets_b, b, n):
+                at, fresh = is_new(directions, count, n)
+                best = -gap
+                if fresh:
+                    directions[at, 0], directions[at, 1], directions[at, 2] = n
+                    count += 1
+        if at < 0 or (best > short and other < CLEARLY * best):
+            at = -2 - around
+        pairs[k, BELONGS] = at
+    return count
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], i8, f8[:,::1], i8[:,::1], i8, vec3, f8, manifold_space, f8[:,::1], i8")
+def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, points, count):
+    """(points noted, deepest of this pair or -inf) after those of facets a and b, one clipped by the other along n."""
+    m_a, m_b = facet_normal(facets_a, a), facet_normal(facets_b, b)
+    cos_a, cos_b = dot(n, m_a), -dot(n, m_b)
+    work, reference = polygons.face_b, polygons.found
+    deepest = -math.inf
+    if cos_a > EDGE_ON and cos_b > -EDGE_ON:
+        load_polygon(facets_a, ints_a, a, reference)
+        load_polygon(facets_b, ints_b, b, work)
+        many = clip_by_face(work, 3, polygons.spare, reference, 3, n)
+        for i in range(many):
+            q = (work[i, 0], work[i, 1], work[i, 2])
+            depth = -height_over(facets_a, a, q) / cos_a
+            if depth >= -margin:
+                deepest = max(deepest, depth)
+                middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
+                of_a, of_b = or_face(work[i, OTHER], ints_a[a, FACE]), or_face(work[i, OWN], ints_b[b, FACE])
+                count = put_point(points, count, middle, depth, of_a, of_b, a, b)
+    elif cos_b > EDGE_ON and cos_a > -EDGE_ON:
+        load_polygon(facets_b, ints_b, b, reference)
+        load_polygon(facets_a, ints_a, a, work)
+        many = clip_by_face(work, 3, polygons.spare, reference, 3, (-n[0], -n[1], -n[2]))
+        for i in range(many):
+            q = (work[i, 0], work[i, 1], work[i, 2])
+            depth = -height_over(facets_b, b, q) / cos_b
+            if depth >= -margin:
+                deepest = max(deepest, depth)
+                middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
+                of_a, of_b = or_face(work[i, OWN], ints_a[a, FACE]), or_face(work[i, OTHER], ints_b[b, FACE])
+                count = put_point(points, count, middle, depth, of_a, of_b, a, b)
+    return count, deepest
+
+
+@device
+def block_corner(blocks, slot, k):
+    """Corner k of the triangle in a leaf's slot of a wide tree."""
+    at = slot + 3 * LEAF * k
+    return blocks[at], blocks[at + LEAF], blocks[at + 2 * LEAF]
+
+
+@device
+def exit_ray(wide, turned, p, n, reach, rays):
+    """(distance along the unit vector n, face row) at which p, in the mesh's frame, leaves a closed mesh; (-1, -1) if it is
+    outside. rays: work space of a ray."""
+    t, slot = first_hit(p, n, wide, reach, np.int64(0), rays.stack, rays.stack_t, rays.t_box, rays.t_triangle)
+    if slot < 0:
+        return -1.0, np.int64(-1)
+    a, b, c = block_corner(wide.blocks, slot, 0), block_corner(wide.blocks, slot, 1), block_corner(wide.blocks, slot, 2)
+    out = dot(cross(sub(b, a), sub(c, a)), n)
+    if (out > 0.0) == (turned == 0) and out != 0.0:
+        return t, wide.rows[slot + ROWS]
+    return -1.0, np.int64(-1)
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], i8, f8[:,::1], i8, vec3, f8, ray_side, mat3, vec3, f8, i8[::1], f8[:,::1], i8")
+def sunk_corners(facets, ints, many, directions, d, n, sign, side, r, t, size, seen, points, count):
+    """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
+    above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: work space, vertices looked at."""
+    along = (sign * n[0], sign * n[1], sign * n[2])
+    local = unrotate(r, along)
+    # A table of vertices, at most a quarter full.
+    slots = np.int64(64)
+    while slots < 4 * many and 2 * slots <= seen.shape[0]:
+        slots *= 2
+    mask = slots - 1
+    for k in range(slots):
+        seen[k] = -1
+    for k in range(many):
+        # A facet of this surface faces against the way out.
+        if ints[k, DIRECTION] != d or -dot(facet_normal(facets, k), along) <= EDGE_ON:
+            continue
+        for c in range(3):
+            vertex = ints[k, VERTICES + c]
+            place, known = (vertex * 2654435761) & mask, False
+            for step in range(16):
+                if seen[(place + step) & mask] == vertex:
+                    known = True
+                    break
+                if seen[(place + step) & mask] < 0:
+                    seen[(place + step) & mask] = vertex
+                    break
+            if known:
+                continue
+            p = facet_corner(facets, k, c)
+            deep, face = exit_ray(side.wide, side.turned, untransform(r, t, p), local, math.inf, side.rays)
+            if deep > 0.0:
+                half = 0.5 * sign * deep
+                middle = (p[0] + half * n[0], p[1] + half * n[1], p[2] + half * n[2])
+                own, other = CORNER + np.float64(vertex), A_FACE + np.float64(face)
+                # A's features first; B sinks into A where sign is 1.
+                if sign > 0.0:
+                    count = put_point(points, count, middle, deep, other, own, -1 - face, k)
+                else:
+                    count = put_point(points, count, middle, deep, own, other, k, -1 - face)
+                if count == points.shape[0]:
+                    count = spread_points(points, count, n, np.int64(4), size)
+    return count
+
+
+@device
+def give_directions(facets, ints, many, directions, count, sign):
+    """Each facet of a surface to the direction, times `sign`, that it faces most."""
+    for k in range(many):
+        m = facet_normal(facets, k)
+        at, cosine = nearest_direction(directions, count, (sign * m[0], sign * m[1], sign * m[2]))
+        ints[k, DIRECTION] = at if cosine > EDGE_ON else DROPPED
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, i8, vec3, f8, f8, manifold_space, f8[:,::1]")
+def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, margin, size, polygons, points):
+    """Number of points of the pairs of direction d; fills them."""
+    count, deepest = np.int64(0), -math.inf
+    for k in range(many):
+        if pairs[k, BELONGS] != d:
+            continue
+        count, depth = clip_pair(
+            facets_a, ints_a, pairs[k, OF_A], facets_b, ints_b, pairs[k, OF_B], n, margin, polygons, points, count
+        )
+        deepest = max(deepest, depth)
+        if count > points.shape[0] - 64:
+            count = spread_points(points, count, n, np.int64(4), size)
+    for k in range(many):
+        gap = gaps[k, GAP]
+        if pairs[k, BELONGS] != d or pairs[k, CROSSES] == 1 or not -gap > deepest + DEEPER * size:
+            continue
+        m = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
+        if dot(m, n) > SNAP:
+            middle = (gaps[k, GAP_MIDDLE], gaps[k, GAP_MIDDLE + 1], gaps[k, GAP_MIDDLE + 2])
+            on_a = (middle[0] - 0.5 * gap * n[0], middle[1] - 0.5 * gap * n[1], middle[2] - 0.5 * gap * n[2])
+            on_b = (middle[0] + 0.5 * gap * n[0], middle[1] + 0.5 * gap * n[1], middle[2] + 0.5 * gap * n[2])
+            of_a = touched_feature(facets_a, ints_a, pairs[k, OF_A], on_a, size)
+            of_b = touched_feature(facets_b, ints_b, pairs[k, OF_B], on_b, size)
+            count = put_point(points, count, middle, -gap, of_a, of_b, pairs[k, OF_A], pairs[k, OF_B])
+            deepest = -gap
+    return count

@@ -1,0 +1,339 @@
+"""Rows of contacts of two meshes. Everything is in the frame of A's tree; (R, t) is B's tree in it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from thud._core.arrays import Floats, Ints
+from thud._core.decorators import device, kernel, view_device
+from thud._core.simd_boxes import boxes_meet8, lowest_bit
+from thud._core.status import OVERLAPPING, SEPARATED
+from thud.bvh.sort_range import sort_numbers
+from thud.constants import TOUCH
+from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
+from thud.math.vec3 import sub
+from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
+from thud.mesh.manifolds.directions import direction
+from thud.mesh.manifolds.facet_pairs import (
+    CROSSES,
+    GAP,
+    GAP_MIDDLE,
+    GAP_NORMAL,
+    OF_A,
+    OF_B,
+    PAIR_INTS,
+    PAIR_REALS,
+    add_pieces,
+    exit_ray,
+    find_key,
+    give_directions,
+    pair_points,
+    settle_pairs,
+    sunk_corners,
+)
+from thud.mesh.manifolds.facets import FACET_INTS, FACET_REALS, turn_facet
+from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
+from thud.mesh.manifolds.ray_side import own_ray_side
+from thud.mesh.manifolds.rows import new_facet_space, put_contacts
+from thud.mesh.manifolds.spread import spread_points
+from thud.mesh.manifolds.tolerances import SURE, TOUCHING
+from thud.mesh.tolerances import BOX_SLACK
+from thud.mesh.trees import new_walk_space
+from thud.mesh.triangle_distance import triangle_gap
+from thud.mesh.triangle_triangle import triangles_meet
+from thud.pairing.rows import row_of
+
+_UNTURNED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+class PairSpace(NamedTuple):
+    """What a thread writes to beside `FacetSpace`, which has A's facets."""
+
+    facets: Floats
+    """Of B."""
+    ints: Ints
+    keys: Ints
+    pairs: Ints
+    """(room, PAIR_INTS)"""
+    gaps: Floats
+    """(room, PAIR_REALS)"""
+    queue: Ints
+    """Triangles that a flood has reached."""
+    seen: Ints
+    """Tables of what was looked at; a power of two."""
+    beyond: Ints
+    """(room, 3) facets beyond the edges."""
+
+
+@view_device
+def new_pair_space(room):
+    """For so many facets of a side, and as many pairs."""
+    slots = 64
+    while slots < 8 * room:
+        slots *= 2
+    return PairSpace(
+        np.empty((room, FACET_REALS)), np.empty((room, FACET_INTS), np.int64), np.empty(room, np.int64),
+        np.empty((room, PAIR_INTS), np.int64), np.empty((room, PAIR_REALS)), np.empty(room, np.int64),
+        np.empty(slots, np.int64), np.empty((room, 3), np.int64),
+    )  # fmt: skip
+
+
+@kernel(inner="box_tree, box_tree, mat3, vec3, f8, walk_space, i8[:,::1], f8[:,::1]")
+def reached_pairs(tree_a, tree_b, r, t, reach, space, pairs_out, gaps_out):
+    """How many pairs of triangles meet or come within `reach` of each other; their tree positions and closest points, as far as
+    they fit."""
+    stack, metric = space.stack, space.lanes
+    size = pair_size(tree_a, tree_b, t)
+    touch, slack = TOUCH * size, F(BOX_SLACK * size + reach)
+    b_in_a, a_in_b = pair_frames(r, t)
+    found = np.int64(0)
+    stack[0], stack[1], depth = U(0), U(0), U(2)
+    while depth > U(0):
+        depth -= U(2)
+        i, j = stack[depth], stack[depth + U(1)]
+        down_a, down_b = tree_a.child[i], tree_b.child[j]
+        if down_a < 0 and down_b < 0:
+            a0, a1, a2 = load_triangle(tree_a.corners, U(-1 - down_a))
+            b0, b1, b2 = place_triangle(r, t, load_triangle(tree_b.corners, U(-1 - down_b)))
+            crosses = triangles_meet(a0, a1, a2, b0, b1, b2, touch)
+            gap, p, q = 0.0, a0, a0
+            if not crosses:
+                limit = reach * reach * (1.0 + 1e-12)
+                gap2, p, q = triangle_gap(a0, a1, a2, b0, b1, b2, limit)
+                if not gap2 < limit:
+                    continue
+                gap = math.sqrt(gap2)
+            if found < pairs_out.shape[0]:
+                pairs_out[found, OF_A], pairs_out[found, OF_B] = -1 - down_a, -1 - down_b
+                pairs_out[found, CROSSES] = 1 if crosses else 0
+                gaps_out[found, GAP] = gap
+                d = sub(q, p)
+                for c in range(3):
+                    gaps_out[found, GAP_NORMAL + c] = d[c] / gap if gap > 0.0 else 0.0
+                    gaps_out[found, GAP_MIDDLE + c] = 0.5 * (p[c] + q[c])
+            found += 1
+            continue
+        a, b = load_slot(tree_a.boxes, i), load_slot(tree_b.boxes, j)
+        open_a = down_b < 0 or (down_a >= 0 and a[3] + a[4] + a[5] >= b[3] + b[4] + b[5])
+        if open_a:
+            meet = boxes_meet8(tree_a.boxes, U(48) * U(down_a), box_query(a_in_b, b, slack), metric)
+            base = U(8) * U(down_a)
+        else:
+            meet = boxes_meet8(tree_b.boxes, U(48) * U(down_b), box_query(b_in_a, a, slack), metric)
+            base = U(8) * U(down_b)
+        while meet != 0:
+            lane = lowest_bit(meet)
+            meet &= meet - np.uint32(1)
+            stack[depth], stack[depth + U(1)] = (base + lane, j) if open_a else (i, base + lane)
+            depth += U(2)
+    return found
+
+
+@device
+def sort_unique(keys, count):
+    """How many different numbers there are, sorted in front."""
+    sort_numbers(keys, np.int64(0), count)
+    many = np.int64(0)
+    for k in range(count):
+        if many == 0 or keys[k] != keys[many - 1]:
+            keys[many] = keys[k]
+            many += 1
+    return many
+
+
+@device
+def note(seen, mask, number):
+    """Put a number into the table; False if it was there."""
+    place = (number * 2654435761) & mask
+    while seen[place] >= 0:
+        if seen[place] == number:
+            return False
+        place = (place + 1) & mask
+    seen[place] = number
+    return True
+
+
+@kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, ray_side, mat3, vec3, i8[::1], i8[::1]")
+def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen):
+    """Number of facets after those that the crossing ones, of column `column` of the pairs, cut off inside the other body, which
+    is closed; -1 if there is no room. keys: tree positions, those added not sorted in. (R, t): this tree's frame in the other
+    mesh's."""
+    slots = np.int64(seen.shape[0])
+    mask = slots - 1
+    for k in range(slots):
+        seen[k] = -1
+    first = many
+    # The crossing ones bound the flood, those near do not.
+    for k in range(number):
+        if pairs[k, CROSSES] == 1:
+            note(seen, mask, pairs[k, column])
+    up = rotate(r, (0.36, 0.48, 0.8))
+    for start in range(number):
+        if pairs[start, CROSSES] == 0:
+            continue
+        for e in range(3):
+            beyond = np.int64(edges.beyond[pairs[start, column], e])
+            if beyond < 0 or not note(seen, mask, beyond):
+                continue
+            if 2 * (many + number) > slots:
+                return np.int64(-1)
+            a, b, c = load_triangle(tree.corners, U(beyond))
+            middle = ((a[0] + b[0] + c[0]) / 3.0, (a[1] + b[1] + c[1]) / 3.0, (a[2] + b[2] + c[2]) / 3.0)
+            deep, _face = exit_ray(other.wide, other.turned, transform(r, t, middle), up, math.inf, other.rays)
+            if not deep > 0.0:
+                continue
+            queue[0], waiting = beyond, np.int64(1)
+            while waiting > 0:
+                waiting -= 1
+                at = queue[waiting]
+                if many >= keys.shape[0]:
+                    return np.int64(-1)
+                keys[many] = at
+                many += 1
+                for f in range(3):
+                    after = np.int64(edges.beyond[at, f])
+                    if after >= 0 and note(seen, mask, after):
+                        if waiting >= queue.shape[0] or 2 * (many + number + waiting) > slots:
+                            return np.int64(-1)
+                        queue[waiting] = after
+                        waiting += 1
+    # Some of those near are among them.
+    return sort_unique(keys, many) if many > first else many
+
+
+@device
+def tree_extent(tree):
+    """Sum of the half extents of a mesh's box."""
+    root = load_slot(tree.boxes, U(0))
+    return np.float64(root[3] + root[4] + root[5])
+
+
+@device
+def load_facets(tree, edges, keys, many, r, t, facets, ints):
+    """How many of the triangles have a normal: those are the facets, their keys in front."""
+    kept = np.int64(0)
+    for k in range(many):
+        if load_facet(tree, edges, keys[k], r, t, facets, ints, kept, edges.turned[0] == 1):
+            keys[kept] = keys[k]
+            kept += 1
+    return kept
+
+
+@device
+def facets_beyond(edges, keys, many, beyond_out):
+    """Which facet is beyond each edge of each facet, -1 for none."""
+    for k in range(many):
+        for e in range(3):
+            at = np.int64(edges.beyond[keys[k], e])
+            beyond_out[k, e] = find_key(keys, many, at) if at >= 0 else np.int64(-1)
+
+
+@device
+def turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b):
+    """Facets of open meshes face the middle of where the other body was."""
+    row_a, row_b = row_of(former_a, row), row_of(former_b, row)
+    r, t = tree_pose(former_a, row_a, former_b, row_b, tree_a.origin, tree_b.origin)
+    if side_a.closed == 0:
+        for k in range(many_a):
+            if is_behind(tree_a, space.keys[k], t):
+                turn_facet(space.facets, space.ints, k)
+    if side_b.closed == 0:
+        middle = untransform(r, t, (0.0, 0.0, 0.0))
+        for k in range(many_b):
+            if is_behind(tree_b, more.keys[k], middle):
+                turn_facet(more.facets, more.ints, k)
+
+
+@kernel(
+    "i8, i8, box_tree, mesh_edges, ray_side, box_tree, mesh_edges, ray_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8,"
+    " i8, manifold_rows"
+)
+def mesh_contact_rows(
+    start, stop, tree_a, edges_a, side_a, tree_b, edges_b, side_b, poses_a, poses_b, former_a, former_b, margin, limit, room, out
+):
+    """Contacts of each row, world frame, normal from A to B."""
+    walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
+    side_a, side_b = own_ray_side(side_a), own_ray_side(side_b)
+    o_a = (tree_a.origin[0], tree_a.origin[1], tree_a.origin[2])
+    o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
+    pairs, gaps = more.pairs, more.gaps
+    short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
+    for row in range(start, stop):
+        row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
+        r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
+        size = pair_size(tree_a, tree_b, t)
+        reach = max(margin, TOUCHING * size)
+        number = reached_pairs(tree_a, tree_b, r, t, reach, walk, pairs, gaps)
+        out.needed[row], out.count[row], out.status[row] = number, 0, SEPARATED
+        if number > pairs.shape[0] or number == 0:
+            continue
+        for k in range(number):
+            space.keys[k], more.keys[k] = pairs[k, OF_A], pairs[k, OF_B]
+            if pairs[k, CROSSES] == 1:
+                out.status[row] = OVERLAPPING
+        many_a, many_b = sort_unique(space.keys, number), sort_unique(more.keys, number)
+        # B's mesh in the frame of A's tree, and A's tree in B's mesh.
+        shift = rotate(r, o_b)
+        b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
+        if side_b.closed and out.status[row] == OVERLAPPING:
+            rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
+            back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
+            many_a = add_sunk(tree_a, edges_a, space.keys, many_a, pairs, number, OF_A, side_b, rt, back, more.queue, more.seen)
+        if side_a.closed and out.status[row] == OVERLAPPING and many_a >= 0:
+            b_in_mesh = (t[0] + o_a[0], t[1] + o_a[1], t[2] + o_a[2])
+            many_b = add_sunk(
+                tree_b, edges_b, more.keys, many_b, pairs, number, OF_B, side_a, r, b_in_mesh, more.queue, more.seen
+            )
+        if many_a < 0 or many_b < 0:
+            out.needed[row] = 2 * room
+            continue
+        # Former poses say on which side of an open mesh's triangles the other was.
+        many_a = load_facets(tree_a, edges_a, space.keys, many_a, _UNTURNED, (0.0, 0.0, 0.0), space.facets, space.ints)
+        many_b = load_facets(tree_b, edges_b, more.keys, many_b, r, t, more.facets, more.ints)
+        if former_a.shape[0] > 0:
+            turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b)
+        kept = np.int64(0)
+        for k in range(number):
+            a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
+            if a >= 0 and b >= 0:
+                pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
+                for c in range(PAIR_REALS):
+                    gaps[kept, c] = gaps[k, c]
+                kept += 1
+        pieces = more.queue
+        facets_beyond(edges_a, space.keys, many_a, more.beyond)
+        count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
+        facets_beyond(edges_b, more.keys, many_b, more.beyond)
+        count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
+        count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, short, space.directions, count)
+        give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
+        give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
+        ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+        ta = transform(ra, ta, o_a)
+        filled, patch = np.int64(0), np.int64(0)
+        for d in range(count):
+            n = direction(space.directions, d)
+            points = pair_points(
+                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size, space.polygons,
+                space.points,
+            )  # fmt: skip
+            if points > 0 and out.status[row] == OVERLAPPING:
+                if side_a.closed:
+                    away = (-o_a[0], -o_a[1], -o_a[2])
+                    points = sunk_corners(
+                        more.facets, more.ints, many_b, space.directions, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size,
+                        more.seen, space.points, points,
+                    )  # fmt: skip
+                if side_b.closed:
+                    points = sunk_corners(
+                        space.facets, space.ints, many_a, space.directions, np.int64(d), n, -1.0, side_b, r, b_in_a, size,
+                        more.seen, space.points, points,
+                    )  # fmt: skip
+            points = spread_points(space.points, points, n, limit, size)
+            if points > 0:
+                filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
+                patch += 1
+        out.count[row] = filled

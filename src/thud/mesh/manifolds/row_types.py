@@ -1,0 +1,26 @@
+"""The Numba types of `ManifoldRows` and `FacetSpace`, by which kernel signatures name them (see `_core/decorators.py`)."""
+
+from __future__ import annotations
+
+from numba import types
+
+from thud.bvh.wide_type import WIDE_TREE
+from thud.convex.rows.work_types import EPA_SPACE, MANIFOLD_SPACE
+from thud.mesh.manifolds.ray_side import RaySide, RaySpace
+from thud.mesh.manifolds.rows import FacetSpace, ManifoldRows
+
+_f2, _i1, _i2 = types.float64[:, ::1], types.int64[::1], types.int64[:, ::1]
+
+#: contacts, count, needed, status
+MANIFOLD_ROWS = types.NamedTuple((types.float64[:, :, ::1], _i1, _i1, types.uint8[::1]), ManifoldRows)
+
+#: facets, ints, keys, directions, points, epa, polygons
+FACET_SPACE = types.NamedTuple((_f2, _i2, _i1, _f2, _f2, EPA_SPACE, MANIFOLD_SPACE), FacetSpace)
+
+_s1 = types.float32[::1]
+
+#: stack, stack_t, t_box, t_triangle
+RAY_SPACE = types.NamedTuple((_i1, _s1, _s1, types.float64[::1]), RaySpace)
+
+#: wide, closed, turned, rays
+RAY_SIDE = types.NamedTuple((WIDE_TREE, types.int64, types.int64, RAY_SPACE), RaySide)

@@ -1,0 +1,102 @@
+"""What the row kernels of manifolds share: where contacts are written to, and the work space of a thread."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints
+from thud._core.decorators import device, view_device
+from thud.convex.manifold import ManifoldSpace, new_manifold_space
+from thud.convex.own_parts import own_parts
+from thud.convex.rows.work_space import EpaSpace, new_epa_space
+from thud.convex.tolerances import EPA_FACES_FIRST
+from thud.math.pose import rotate, transform
+from thud.mesh.manifolds.directions import DIRECTION_REALS, direction
+from thud.mesh.manifolds.facets import FACE, FACET_INTS, FACET_REALS
+from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, POINT
+from thud.mesh.manifolds.tolerances import DIRECTIONS
+from thud.shapes.packed import Packed
+
+# Columns of a contact: depth, unit normal from the ground, point midway, number of its patch, features of the ground and of the
+# other body, face rows of both (-1: no mesh).
+DEEP, ALONG_N, MIDWAY, PATCH, GROUND, OTHER_SIDE, FACE_GROUND, FACE_OTHER = 0, 1, 4, 7, 8, 9, 10, 11
+CONTACT = 12
+
+#: Room for points of one patch before they are thinned out (a count).
+_POINTS = 1024
+
+
+class ManifoldRows(NamedTuple):
+    """Contacts of N rows, as far as they fit."""
+
+    contacts: Floats
+    """(N, room, CONTACT) world frame."""
+    count: Ints
+    """(N,) how many a row has."""
+    needed: Ints
+    """(N,) how many facets there must be room for."""
+    status: npt.NDArray[np.uint8]
+    """(N,)"""
+
+
+class FacetSpace(NamedTuple):
+    """What a thread writes to."""
+
+    facets: Floats
+    ints: Ints
+    keys: Ints
+    """Facets found, to be sorted."""
+    directions: Floats
+    points: Floats
+    epa: EpaSpace
+    polygons: ManifoldSpace
+
+
+@view_device
+def new_facet_space(room, corners):
+    """For so many facets, and faces of so many corners."""
+    return FacetSpace(
+        np.empty((room, FACET_REALS)), np.empty((room, FACET_INTS), np.int64), np.empty(room, np.int64),
+        np.empty((DIRECTIONS, DIRECTION_REALS)), np.empty((_POINTS, POINT)), new_epa_space(EPA_FACES_FIRST),
+        new_manifold_space(corners),
+    )  # fmt: skip
+
+
+@view_device
+def own_packed(packed):
+    """The same with parts of its own to write over."""
+    return Packed(
+        packed.shape_ints, own_parts(packed.parts), packed.part_poses, packed.planes, packed.loop_starts, packed.loops,
+        packed.edges, packed.node_boxes, packed.node_ints,
+    )  # fmt: skip
+
+
+@device
+def face_of(ints, facet):
+    """Face row of a facet; -1 - k stands for face k itself."""
+    k = np.int64(facet)
+    return np.float64(ints[k, FACE] if k >= 0 else -1 - k)
+
+
+@device
+def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, of_mesh):
+    """Contacts noted in a row after `many` points of direction d, which are one patch; (r, t) is their frame in the world.
+    of_mesh: whether the other body has facets too, ints_b. What touches by roundoff alone is at most `margin` apart."""
+    n = rotate(r, direction(space.directions, d))
+    points = space.points
+    for k in range(many):
+        if filled < out.contacts.shape[1]:
+            p = transform(r, t, (points[k, 0], points[k, 1], points[k, 2]))
+            out.contacts[row, filled, DEEP] = max(points[k, HOW_DEEP], -margin)
+            out.contacts[row, filled, PATCH] = np.float64(patch)
+            for c in range(3):
+                out.contacts[row, filled, ALONG_N + c], out.contacts[row, filled, MIDWAY + c] = n[c], p[c]
+            out.contacts[row, filled, GROUND] = points[k, OF_GROUND]
+            out.contacts[row, filled, OTHER_SIDE] = points[k, OF_OTHER]
+            out.contacts[row, filled, FACE_GROUND] = face_of(space.ints, points[k, FACET])
+            out.contacts[row, filled, FACE_OTHER] = face_of(ints_b, points[k, FACET_B]) if of_mesh else -1.0
+        filled += 1
+    return filled

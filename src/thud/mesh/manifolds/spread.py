@@ -1,0 +1,137 @@
+"""Few points of a patch for many: those that span it, and the deepest."""
+
+from __future__ import annotations
+
+import math
+
+from thud._core.decorators import device, kernel
+from thud.math.vec3 import any_orthogonal, cross, dot, norm2
+from thud.mesh.manifolds.tolerances import AS_FAR, DEEPER
+
+# Columns of points: place, depth, features of the ground and of the other body, facets of both.
+PLACE, HOW_DEEP, OF_GROUND, OF_OTHER, FACET, FACET_B = 0, 3, 4, 5, 6, 7
+POINT = 8
+
+
+@device
+def put_point(points, count, q, depth, of_ground, of_other, facet, facet_b):
+    """Note a point if there is room; returns how many there are."""
+    if count < points.shape[0]:
+        points[count, 0], points[count, 1], points[count, 2] = q
+        points[count, HOW_DEEP], points[count, OF_GROUND], points[count, OF_OTHER] = depth, of_ground, of_other
+        points[count, FACET], points[count, FACET_B] = facet, facet_b
+        count += 1
+    return count
+
+
+@device
+def swap_points(points, i, j):
+    """Exchange two points."""
+    for c in range(POINT):
+        points[i, c], points[j, c] = points[j, c], points[i, c]
+
+
+@device
+def id_before(points, i, j):
+    """Whether point i comes before point j by the ids, in an order that is the same with the two bodies swapped."""
+    sum_i, sum_j = points[i, OF_GROUND] + points[i, OF_OTHER], points[j, OF_GROUND] + points[j, OF_OTHER]
+    return sum_i < sum_j or (
+        sum_i == sum_j and abs(points[i, OF_GROUND] - points[i, OF_OTHER]) < abs(points[j, OF_GROUND] - points[j, OF_OTHER])
+    )
+
+
+@device
+def outside_by(points, kept, j, u, v):
+    """How far point j is outside of the polygon of the first `kept` points (2 to 4, not in order), across n: the distance from
+    the nearest of their lines that has it alone on its far side; 0 if there is none."""
+    x, y = dot((points[j, 0], points[j, 1], points[j, 2]), u), dot((points[j, 0], points[j, 1], points[j, 2]), v)
+    best = 0.0
+    for a in range(kept):
+        for b in range(a):
+            ax, ay = dot((points[a, 0], points[a, 1], points[a, 2]), u), dot((points[a, 0], points[a, 1], points[a, 2]), v)
+            bx, by = dot((points[b, 0], points[b, 1], points[b, 2]), u), dot((points[b, 0], points[b, 1], points[b, 2]), v)
+            ex, ey = bx - ax, by - ay
+            length = math.sqrt(ex * ex + ey * ey)
+            if not length > 0.0:
+                continue
+            off = (ex * (y - ay) - ey * (x - ax)) / length
+            # All others on the other side.
+            alone = True
+            for c in range(kept):
+                if c != a and c != b:
+                    cx = dot((points[c, 0], points[c, 1], points[c, 2]), u)
+                    cy = dot((points[c, 0], points[c, 1], points[c, 2]), v)
+                    if (ex * (cy - ay) - ey * (cx - ax)) * off > 0.0:
+                        alone = False
+            if alone and abs(off) > best:
+                best = abs(off)
+    return best
+
+
+@kernel(inner="f8[:,::1], i8, vec3, i8, f8")
+def spread_points(points, count, n, limit, size):
+    """Keep at most `limit` (1 to 4) of the points, in front; returns how many.
+
+    Two that are as far apart as any, all but; then whichever is farthest outside of what those kept span across n; the last
+    makes room for the deepest, if none kept is as deep. Points that add nothing to the span are left out.
+    """
+    if count <= 1:
+        return count
+    deepest = 0
+    for k in range(count):
+        deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
+    most = points[deepest, HOW_DEEP]
+    if limit == 1:
+        swap_points(points, 0, deepest)
+        return 1
+    u = any_orthogonal(n)
+    length = math.sqrt(norm2(u))
+    u = (u[0] / length, u[1] / length, u[2] / length)
+    v = cross(n, u)
+    # The farthest from any is a corner of the hull; and the farthest from that.
+    for turn in range(2):
+        best, where = -1.0, 0
+        px, py = dot((points[0, 0], points[0, 1], points[0, 2]), u), dot((points[0, 0], points[0, 1], points[0, 2]), v)
+        for k in range(1, count):
+            q = (points[k, 0], points[k, 1], points[k, 2])
+            x, y = dot(q, u) - px, dot(q, v) - py
+            far = x * x + y * y
+            if far > best * (1.0 + AS_FAR) or (far > best * (1.0 - AS_FAR) and id_before(points, k, where)):
+                best, where = max(far, best), k
+        if turn == 0:
+            swap_points(points, 0, where)
+        else:
+            swap_points(points, 1, where)
+            extent = math.sqrt(max(best, 0.0))
+    least = AS_FAR * size
+    if not extent > least:
+        # All in one place: the deepest.
+        deepest = 0
+        for k in range(count):
+            deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
+        swap_points(points, 0, deepest)
+        return 1
+    kept = 2
+    while kept < min(limit, count):
+        best, where = max(least, AS_FAR * extent), -1
+        for k in range(kept, count):
+            off = outside_by(points, kept, k, u, v)
+            if off > best * (1.0 + AS_FAR) or (where >= 0 and off > best * (1.0 - AS_FAR) and id_before(points, k, where)):
+                best, where = max(best, off), k
+        if where < 0:
+            break
+        swap_points(points, kept, where)
+        kept += 1
+    held = -math.inf
+    for k in range(kept):
+        held = max(held, points[k, HOW_DEEP])
+    if held < most - DEEPER * size:
+        for k in range(kept, count):
+            if points[k, HOW_DEEP] == most:
+                if kept < limit:
+                    swap_points(points, kept, k)
+                    kept += 1
+                else:
+                    swap_points(points, kept - 1, k)
+                break
+    return kept

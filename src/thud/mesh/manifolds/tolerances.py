@@ -1,0 +1,57 @@
+"""Tolerances and limits of `mesh/manifolds/`, each with its reason."""
+
+from __future__ import annotations
+
+import math
+
+#: A way out along a triangle's own normal is believed at once if it is shorter than this part of the other body's size: then no
+#: other way can be much shorter in metres, and the normal is that of the face, whatever the edges around it.
+SURE = 0.05
+
+#: Of two ways out of one triangle the second is taken for the first if it is shorter by more than this factor; the issue of
+#: which is right then does not hang on roundoff.
+CLEARLY = 0.5
+
+#: Normals that differ by less than this cosine (one degree) make one patch.
+ALIKE = math.cos(math.radians(1.0))
+
+#: A normal from a closest pair is that of a face if it differs from it by less than this cosine (0.08 degrees): closest points
+#: of parallel faces are anywhere on them, and their direction is off by roundoff over the gap.
+SNAP = 1.0 - 1e-6
+
+#: Two vectors are at right angles if their cosine is below this: a triangle seen from its edge has no inside to clip against.
+EDGE_ON = 0.02
+
+#: A normal may lean over an edge by this much (radians) more than the surface bends there: roundoff of a normal of a closest
+#: pair whose gap is a millionth of the size.
+LEAN = 1e-4
+
+#: Most directions that the contacts of one row are sorted by (a count); more are joined with the nearest.
+DIRECTIONS = 32
+
+#: Most points of a patch of triangles (a count).
+PATCH_POINTS = 4
+
+#: Points of a patch whose distances differ by less than this part are as far: then the first by their ids is kept.
+AS_FAR = 1e-6
+
+#: A depth is greater than another if by more than this part of the sizes.
+DEEPER = 1e-7
+
+#: Neighbouring triangles whose normals differ by less than this cosine (30 degrees) belong to one smooth piece of a surface,
+#: which has one normal where it is in contact: the mean one.
+SMOOTH = math.cos(math.radians(30.0))
+
+#: A triangle is so thin that it has no normal if the square of twice its area is below this times the fourth power of its longest
+#: edge: its height is a billionth of that, as its roundoff. Its neighbours stand for it.
+THIN = 1e-18
+
+#: A piece of a surface has a mean normal if its area vectors add up to at least this part of its area.
+LEAST_MEAN = 0.2
+
+#: Bodies this close, in units of what coordinates reach to, touch: contacts are asked for so far at least. A hundred times what
+#: counts as touching in booleans, as a depth comes from a chain of clipped points.
+TOUCHING = 1e-12
+
+#: A direction parts two triangles as well as their closest points do if it does by all but this part of the distance.
+NEARLY = 1e-3
