@@ -21,7 +21,7 @@ FLAT = thud.HeightField(np.zeros((33, 33)), 0.1, (-1.6, -1.6, 0.0))
     [
         (thud.Sphere(0.3), 0.3, 1),
         (thud.Box((0.25, 0.45, 0.2)), 0.2, 4),
-        (thud.Cylinder(0.3, 0.2), 0.2, 8),
+        (thud.Cylinder(0.3, 0.2), 0.2, 4),
         (thud.to_mesh(thud.Box((0.25, 0.45, 0.2))), 0.2, 4),
     ],
 )
@@ -37,7 +37,8 @@ def test_on_flat_ground_all_points_are_alike(shape, rest, count, depth):
         np.testing.assert_allclose(found.point[:, 2], -0.5 * found.depth, atol=1e-8)
     spread = np.ptp(found.point, axis=0)
     if count >= 4:
-        assert spread[0] > 0.45
+        # Four points of a disc span 70 % of it.
+        assert spread[0] > 0.42
         assert spread[1] > 0.35
 
 
@@ -110,7 +111,7 @@ def test_the_depth_of_a_patch_clears_its_triangles():
         for patch in np.unique(found.patch[found.row == row]):
             own = (found.row == row) & (found.patch == patch)
             deepest = np.flatnonzero(own)[np.argmax(found.depth[own])]
-            chosen = np.isin(numbers, found.feature[own] >> 32)
+            chosen = np.isin(numbers, found.triangle_a[own])
             sheet = thud.TriangleMesh(vertices, faces[chosen])
             shift = (found.depth[deepest] * (1.0 + 1e-6) + 1e-7) * found.normal[deepest]
             at = thud.Pose(np.asarray(poses.position)[row] + shift, np.asarray(poses.quaternion)[row])

@@ -79,4 +79,3 @@ def load_field_facet(grid, number, r, t, facets, ints, k):
     b2, e2 = edge_of(grid, number, 2)
     corners = untransform(r, t, p), untransform(r, t, q), untransform(r, t, s)
     return set_facet(facets, ints, k, corners, (b0, b1, b2), number, vertex_numbers(grid, number), (e0, e1, e2))
-

@@ -1,6 +1,6 @@
 """Contacts of a field away from its borders: the triangles whose ground the other body meets are facets of `mesh/manifolds`.
 
-Rows in which one of them stands at a border or a hole, or in which a layer is left downwards, are marked, and answered with the
+Rows in which one of them stands at a border or a hole, or in which a layer may be left downwards, are marked, and answered with the
 walls and the underside of the ground (`contacts.py`).
 """
 
@@ -24,7 +24,7 @@ from thud.heightfield.walk import box_may_meet, meets_part
 from thud.math.pose import load_rotation, load_translation, transform
 from thud.math.vec3 import sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
-from thud.mesh.manifolds.convex_facets import patch_points, settle_facets
+from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
     CROSSES,
@@ -36,6 +36,7 @@ from thud.mesh.manifolds.facet_pairs import (
     PAIR_REALS,
     add_pieces,
     find_key,
+    nearest_pair_point,
     pair_points,
     settle_pairs,
 )
@@ -113,8 +114,12 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
             if points > 0:
                 filled = put_contacts(out, row, filled, space, d, points, patch, ro, to, margin, space.ints, False)
                 patch += 1
+        if deepest < 0.0:
+            points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
+            filled = put_contacts(out, row, filled, space, 0, points, patch, ro, to, margin, space.ints, False)
         out.count[row] = filled
-        border_out[row] = deepest > 0.5 * grid.numbers[DEPTH]
+        # What shows at no facet is below the ground, or deep in it.
+        border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
 
 
 @kernel(inner="height_grid, field_object, mat3, vec3, f8, field_space, i8[::1], i8[:,::1], f8[:,::1]")
@@ -224,5 +229,12 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
             if points > 0:
                 filled = put_contacts(out, row, filled, space, d, points, patch, rf, tf, margin, more.ints, True)
                 patch += 1
+        if deepest < 0.0:
+            points = nearest_pair_point(
+                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
+                size,
+            )  # fmt: skip
+            filled = put_contacts(out, row, filled, space, 0, points, patch, rf, tf, margin, more.ints, True)
         out.count[row] = filled
-        border_out[row] = deepest > 0.5 * grid.numbers[DEPTH]
+        # What shows at no facet is below the ground, or deep in it.
+        border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]

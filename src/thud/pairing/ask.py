@@ -107,7 +107,9 @@ def _apart(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count
         part_a, part_b = placed(part_a, inner_a), placed(part_b, inner_b)
         own = given
         if "former_a" in given:
-            former = (placed(some_rows(given[name], rows, count), x) for name, x in (("former_a", inner_a), ("former_b", inner_b)))
+            former = (
+                placed(some_rows(given[name], rows, count), x) for name, x in (("former_a", inner_a), ("former_b", inner_b))
+            )
             own = {**given, **dict(zip(("former_a", "former_b"), former, strict=True))}
         return _answer(query, shape_a, shape_b, part_a, part_b, len(rows), own, i, j, (rows, count))
 

@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
+from thud._core.status import CAST_UNCONVERGED, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_signed
 from thud.convex.gjk import center_axis
 from thud.convex.manifold import CORNER, FACE as A_FACE, OTHER, OWN, SIDE, clip_by_face, face_toward
@@ -32,7 +33,9 @@ from thud.mesh.manifolds.facets import (
     EDGES,
     FACE,
     OPEN_QUESTION,
+    TOWARD,
     VERTICES,
+    WAITS,
     WAY_OUT,
     WITNESS,
     WITNESSED,
@@ -43,7 +46,7 @@ from thud.mesh.manifolds.facets import (
     may_lean,
 )
 from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points
-from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
+from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -166,6 +169,64 @@ def add_direction(directions, count, packed, n):
     return at, count
 
 
+@device
+def add_own_direction(packed, facets, k, directions, count, polygons):
+    """The same of the closest or deepest pair of facet k; a face of the part gives its normal exactly."""
+    n = (facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2])
+    sides, normal, _number = face_toward(packed, np.int64(0), (-n[0], -n[1], -n[2]), polygons.face_a)
+    if sides >= 3 and -dot(normal, n) >= SNAP:
+        n = (-normal[0], -normal[1], -normal[2])
+    return add_direction(directions, count, packed, n)
+
+
+@device
+def lies_on(packed, facets, ints, k, directions, d, way, size, polygons, points):
+    """Whether the part, which is apart from facet k along direction d, is as near to it as that says."""
+    n = direction(directions, d)
+    sides, normal, number = face_toward(packed, np.int64(0), (-n[0], -n[1], -n[2]), polygons.face_a)
+    full = np.int64(points.shape[0])
+    _none, deepest = clip_points(facets, ints, k, n, sides, normal, number, math.inf, polygons, points, full)
+    return deepest >= way - DEEPER * size
+
+
+@kernel(inner="packed, f8[:,::1], i8, vec3, f8, f8")
+def way_along(packed, facets, k, n, way, margin):
+    """(depth, point of the facet): how far the part must move along n to clear facet k, negative if it could go back by so much,
+    up to `margin`; -inf if it passes by. way: an upper bound."""
+    write_triangle(packed, facets, k)
+    lift = max(way, 0.0)
+    lift += CLEAR_ROOM * (lift + packed.parts.reals[0, BOUND])
+    back = lift + margin
+    moved = (lift * n[0], lift * n[1], lift * n[2])
+    status, time, p, _m = cast_pair(
+        packed.parts, np.int64(1), np.int64(0), _IDENTITY, moved, (-back * n[0], -back * n[1], -back * n[2]), 1.0
+    )
+    if status in (MISS, CAST_UNCONVERGED):
+        return -math.inf, p
+    return lift - time * back, p
+
+
+@device
+def nearest_at_corner(facets, ints, many, k, size):
+    """Whether the closest pair of facet k is at one of its corners, and no facet that has this corner too is nearer."""
+    depth = facets[k, DEPTH]
+    on = (
+        facets[k, WITNESS] + 0.5 * depth * facets[k, TOWARD], facets[k, WITNESS + 1] + 0.5 * depth * facets[k, TOWARD + 1],
+        facets[k, WITNESS + 2] + 0.5 * depth * facets[k, TOWARD + 2],
+    )  # fmt: skip
+    feature = np.int64(touched_feature(facets, ints, k, on, size))
+    if feature >= np.int64(SIDE):
+        return False
+    vertex = feature - np.int64(CORNER)
+    for j in range(many):
+        if j != k and vertex in (ints[j, VERTICES], ints[j, VERTICES + 1], ints[j, VERTICES + 2]):
+            if ints[j, DIRECTION] >= 0 and ints[j, WITNESSED] == 0:
+                return False
+            if ints[j, WITNESSED] == 1 and facets[j, DEPTH] > depth + DEEPER * size:
+                return False
+    return True
+
+
 @kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8, f8[:,::1], epa_space, manifold_space, f8[:,::1]")
 def settle_facets(packed, facets, ints, many, margin, size, directions, space, polygons, points):
     """(status, number of directions): gives each of the `many` facets its direction, or drops it."""
@@ -188,7 +249,8 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
                 _none, deepest = clip_points(
                     facets, ints, k, n, sides, normal, number, margin, polygons, points, np.int64(points.shape[0])
                 )
-                flat = deepest > -math.inf
+                # Nothing of the part is lower than what lies on the facet.
+                flat = deepest >= way - DEEPER * size
             if flat:
                 ints[k, DIRECTION], count = add_direction(directions, count, packed, n)
     # Steps 2 and 3.
@@ -202,7 +264,11 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
             way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
             if way < best:
                 best, at = way, np.int64(d)
-        if at >= 0 and best <= short:
+        if (
+            at >= 0
+            and best <= short
+            and (best >= 0.0 or lies_on(packed, facets, ints, k, directions, at, best, size, polygons, points))
+        ):
             ints[k, DIRECTION], facets[k, WAY_OUT] = at, best
             continue
         write_triangle(packed, facets, k)
@@ -213,25 +279,30 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
             ints[k, DIRECTION] = DROPPED
             continue
         status = max(status, OVERLAPPING if outcome == OVERLAPPING else status)
-        # From the facet to the part.
+        # From the facet to the part; p is on the part, the facet at p - d n.
         n = (-n[0], -n[1], -n[2])
-        m = facet_normal(facets, k)
-        if outcome != UNCONVERGED and dot(n, m) < SNAP and may_lean(facets, k, n):
-            ints[k, WITNESSED], facets[k, WAY_OUT], facets[k, DEPTH] = 1, -d, -d
-            # p is on the part, the facet at p - d n.
-            facets[k, WITNESS] = p[0] - 0.5 * d * n[0]
-            facets[k, WITNESS + 1] = p[1] - 0.5 * d * n[1]
-            facets[k, WITNESS + 2] = p[2] - 0.5 * d * n[2]
-            # A face of the part gives its normal exactly.
-            sides, normal, _number = face_toward(packed, a, (-n[0], -n[1], -n[2]), polygons.face_a)
-            if sides >= 3 and -dot(normal, n) >= SNAP:
-                n = (-normal[0], -normal[1], -normal[2])
-            ints[k, DIRECTION], count = add_direction(directions, count, packed, n)
-        elif d > 0.0 and outcome == SEPARATED and dot(n, m) < SNAP:
-            # Nearest over an edge that has no such normal: the neighbour there has the contact.
-            ints[k, DIRECTION] = DROPPED
+        ints[k, WITNESSED], facets[k, DEPTH] = 1, -d
+        for c in range(3):
+            facets[k, WITNESS + c], facets[k, TOWARD + c] = p[c] - 0.5 * d * n[c], n[c]
+        if outcome == UNCONVERGED or dot(n, facet_normal(facets, k)) >= SNAP:
+            ints[k, WITNESSED] = 0 if outcome == UNCONVERGED else 1
+            ints[k, DIRECTION], count = add_direction(directions, count, packed, facet_normal(facets, k))
+        elif may_lean(facets, k, n):
+            facets[k, WAY_OUT] = -d
+            ints[k, DIRECTION], count = add_own_direction(packed, facets, k, directions, count, polygons)
+        elif d > 0.0:
+            ints[k, DIRECTION] = WAITS
         else:
-            ints[k, DIRECTION], count = add_direction(directions, count, packed, m)
+            ints[k, DIRECTION], count = add_direction(directions, count, packed, facet_normal(facets, k))
+    # Nearest at an edge that has no such normal: the neighbour there has the contact. At a corner the edges do not tell, but the
+    # other triangles there do.
+    for k in range(many):
+        if ints[k, DIRECTION] == WAITS:
+            if nearest_at_corner(facets, ints, many, k, size):
+                facets[k, WAY_OUT] = facets[k, DEPTH]
+                ints[k, DIRECTION], count = add_own_direction(packed, facets, k, directions, count, polygons)
+            else:
+                ints[k, DIRECTION] = DROPPED
     # Step 4.
     for k in range(many):
         if ints[k, DIRECTION] < 0 or facets[k, WAY_OUT] <= short:
@@ -239,7 +310,7 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
         for d in range(count):
             way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
             if way < CLEARLY * facets[k, WAY_OUT]:
-                facets[k, WAY_OUT], ints[k, DIRECTION], ints[k, WITNESSED] = way, d, 0
+                facets[k, WAY_OUT], ints[k, DIRECTION] = way, d
     return status, count
 
 
@@ -260,15 +331,22 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
     for k in range(many):
         if ints[k, DIRECTION] != d:
             continue
-        # The lowest point of a curved part, and what a closest pair shows.
-        cosine = dot(n, facet_normal(facets, k))
-        if cosine > EDGE_ON and over_facet(facets, k, n, low):
-            depth = -height_over(facets, k, low) / cosine
+        # What reaches lower than the face, and what a closest pair shows.
+        way = highest_corner(facets, k, n) - directions[d, LOW]
+        if way > deepest + DEEPER * size:
+            cosine = dot(n, facet_normal(facets, k))
+            if cosine > EDGE_ON and over_facet(facets, k, n, low):
+                depth = -height_over(facets, k, low) / cosine
+                on = (low[0] + depth * n[0], low[1] + depth * n[1], low[2] + depth * n[2])
+            else:
+                depth, on = way_along(packed, facets, k, n, way, margin)
             if depth >= -margin and depth > deepest + DEEPER * size:
-                middle = (low[0] + 0.5 * depth * n[0], low[1] + 0.5 * depth * n[1], low[2] + 0.5 * depth * n[2])
-                count = put_point(points, count, middle, depth, A_FACE + np.float64(ints[k, FACE]), 0.0, k, 0)
+                middle = (on[0] - 0.5 * depth * n[0], on[1] - 0.5 * depth * n[1], on[2] - 0.5 * depth * n[2])
+                feature = touched_feature(facets, ints, k, on, size)
+                count = put_point(points, count, middle, depth, feature, 0.0, k, 0)
                 deepest = depth
-        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > deepest + DEEPER * size:
+        toward = (facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2])
+        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > deepest + DEEPER * size and dot(toward, n) >= ALIKE:
             depth = facets[k, DEPTH]
             middle = (facets[k, WITNESS], facets[k, WITNESS + 1], facets[k, WITNESS + 2])
             on = (middle[0] + 0.5 * depth * n[0], middle[1] + 0.5 * depth * n[1], middle[2] + 0.5 * depth * n[2])
@@ -276,3 +354,20 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
             count = put_point(points, count, middle, depth, feature, 0.0, k, 0)
             deepest = depth
     return spread_points(points, count, n, limit, size)
+
+
+@kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
+def nearest_point(packed, facets, ints, many, deepest, directions, points, size):
+    """Number of points, 0 or 1: the closest pair of all facets, if nothing found so far is as near or as deep. Its normal is one
+    of the surface, whatever its edges look like, since no other facet is nearer. Direction 0 becomes its own."""
+    best, at = deepest + DEEPER * size, np.int64(-1)
+    for k in range(many):
+        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > best:
+            best, at = facets[k, DEPTH], np.int64(k)
+    if at < 0:
+        return np.int64(0)
+    n = (facets[at, TOWARD], facets[at, TOWARD + 1], facets[at, TOWARD + 2])
+    directions[0, 0], directions[0, 1], directions[0, 2] = n
+    middle = (facets[at, WITNESS], facets[at, WITNESS + 1], facets[at, WITNESS + 2])
+    on = (middle[0] + 0.5 * best * n[0], middle[1] + 0.5 * best * n[1], middle[2] + 0.5 * best * n[2])
+    return put_point(points, np.int64(0), middle, best, touched_feature(facets, ints, at, on, size), 0.0, at, 0)

@@ -258,7 +258,9 @@ def give_directions(facets, ints, many, directions, count, sign):
         ints[k, DIRECTION] = at if cosine > EDGE_ON else DROPPED
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, i8, vec3, f8, f8, manifold_space, f8[:,::1]")
+@kernel(
+    inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, i8, vec3, f8, f8, manifold_space, f8[:,::1]"
+)
 def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, margin, size, polygons, points):
     """Number of points of the pairs of direction d; fills them."""
     count, deepest = np.int64(0), -math.inf
@@ -285,3 +287,23 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
             count = put_point(points, count, middle, -gap, of_a, of_b, pairs[k, OF_A], pairs[k, OF_B])
             deepest = -gap
     return count
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
+def nearest_pair_point(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, deepest, directions, points, size):
+    """Number of points, 0 or 1: the closest pair, if nothing found so far is as near. Its normal is one of both surfaces, whatever
+    their edges look like, since no other pair is nearer. Direction 0 becomes its own."""
+    best, at = -deepest - DEEPER * size, np.int64(-1)
+    for k in range(many):
+        if pairs[k, CROSSES] == 0 and gaps[k, GAP] < best:
+            best, at = gaps[k, GAP], np.int64(k)
+    if at < 0 or not best > 0.0:
+        return np.int64(0)
+    n = (gaps[at, GAP_NORMAL], gaps[at, GAP_NORMAL + 1], gaps[at, GAP_NORMAL + 2])
+    directions[0, 0], directions[0, 1], directions[0, 2] = n
+    a, b = pairs[at, OF_A], pairs[at, OF_B]
+    middle = (gaps[at, GAP_MIDDLE], gaps[at, GAP_MIDDLE + 1], gaps[at, GAP_MIDDLE + 2])
+    on_a = (middle[0] - 0.5 * best * n[0], middle[1] - 0.5 * best * n[1], middle[2] - 0.5 * best * n[2])
+    on_b = (middle[0] + 0.5 * best * n[0], middle[1] + 0.5 * best * n[1], middle[2] + 0.5 * best * n[2])
+    of_a, of_b = touched_feature(facets_a, ints_a, a, on_a, size), touched_feature(facets_b, ints_b, b, on_b, size)
+    return put_point(points, np.int64(0), middle, -best, of_a, of_b, a, b)

@@ -15,17 +15,17 @@ from thud.convex.manifold import ALONG, CORNER, OTHER, OWN, SIDE
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.tolerances import LEAN, THIN
 
-# Columns of facets: corners, unit normal, bend at each edge (radians), way out along the own direction, depth and point of the
-# closest or deepest pair.
-POINTS, NORMAL, BEND, WAY_OUT, DEPTH, WITNESS = 0, 9, 12, 15, 16, 17
-FACET_REALS = 20
+# Columns of facets: corners, unit normal, bend at each edge (radians), way out along the own direction; depth, point midway and
+# direction of the closest or deepest pair.
+NORMAL, BEND, WAY_OUT, DEPTH, WITNESS, TOWARD = 9, 12, 15, 16, 17, 20
+FACET_REALS = 23
 
-# Columns of their whole numbers: face row, vertices, edges, number of the direction (-1: none yet, -2: dropped), whether there is
-# a witness.
+# Columns of their whole numbers: face row, vertices, edges, number of the direction (-1: none yet, -2: dropped, -3: waits for its
+# neighbours), whether there is a closest or deepest pair.
 FACE, VERTICES, EDGES, DIRECTION, WITNESSED = 0, 1, 4, 7, 8
 FACET_INTS = 9
 
-OPEN_QUESTION, DROPPED = -1, -2
+OPEN_QUESTION, DROPPED, WAITS = -1, -2, -3
 
 #: Bends above this (radians) mean that there is no second triangle.
 FREE = 3.14159

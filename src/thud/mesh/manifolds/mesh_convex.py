@@ -12,7 +12,7 @@ from thud.convex.rows.contacts import longest_loop
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import cross, dot, sub
 from thud.mesh.box_tree import F, U, load_triangle, place_triangle, tree_pose
-from thud.mesh.manifolds.convex_facets import patch_points, settle_facets
+from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
 from thud.mesh.manifolds.facets import set_facet, turn_facet
 from thud.mesh.manifolds.rows import new_facet_space, own_packed, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP
@@ -88,9 +88,7 @@ def former_center(parts, former_m, former_s, row, origin):
     return p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]
 
 
-@kernel(
-    "i8, i8, box_tree, mesh_edges, packed, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows"
-)
+@kernel("i8, i8, box_tree, mesh_edges, packed, f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows")
 def mesh_convex_contact_rows(
     start, stop, tree, edges, packed, box, poses_m, poses_s, former_m, former_s, margin, limit, room, out
 ):
@@ -137,6 +135,9 @@ def mesh_convex_contact_rows(
             if points > 0:
                 filled = put_contacts(out, row, filled, space, d, points, patch, rs, ts, margin, space.ints, False)
                 patch += 1
+        if deepest < 0.0:
+            points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
+            filled = put_contacts(out, row, filled, space, 0, points, patch, rs, ts, margin, space.ints, False)
         out.count[row] = filled
         if status == SEPARATED and found > 0:
             # What the facets did not tell, the boolean walk does.

@@ -30,6 +30,7 @@ from thud.mesh.manifolds.facet_pairs import (
     exit_ray,
     find_key,
     give_directions,
+    nearest_pair_point,
     pair_points,
     settle_pairs,
     sunk_corners,
@@ -38,7 +39,7 @@ from thud.mesh.manifolds.facets import FACET_INTS, FACET_REALS, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
 from thud.mesh.manifolds.ray_side import own_ray_side
 from thud.mesh.manifolds.rows import new_facet_space, put_contacts
-from thud.mesh.manifolds.spread import spread_points
+from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
 from thud.mesh.manifolds.tolerances import SURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
@@ -252,7 +253,22 @@ def turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, ma
     " i8, manifold_rows"
 )
 def mesh_contact_rows(
-    start, stop, tree_a, edges_a, side_a, tree_b, edges_b, side_b, poses_a, poses_b, former_a, former_b, margin, limit, room, out
+    start,
+    stop,
+    tree_a,
+    edges_a,
+    side_a,
+    tree_b,
+    edges_b,
+    side_b,
+    poses_a,
+    poses_b,
+    former_a,
+    former_b,
+    margin,
+    limit,
+    room,
+    out,
 ):
     """Contacts of each row, world frame, normal from A to B."""
     walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
@@ -313,7 +329,7 @@ def mesh_contact_rows(
         give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
         ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
         ta = transform(ra, ta, o_a)
-        filled, patch = np.int64(0), np.int64(0)
+        filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
         for d in range(count):
             n = direction(space.directions, d)
             points = pair_points(
@@ -333,7 +349,15 @@ def mesh_contact_rows(
                         more.seen, space.points, points,
                     )  # fmt: skip
             points = spread_points(space.points, points, n, limit, size)
+            for k in range(points):
+                deepest = max(deepest, space.points[k, HOW_DEEP])
             if points > 0:
                 filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
                 patch += 1
+        if deepest < 0.0:
+            points = nearest_pair_point(
+                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
+                size,
+            )  # fmt: skip
+            filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
         out.count[row] = filled

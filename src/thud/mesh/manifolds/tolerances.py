@@ -55,3 +55,6 @@ TOUCHING = 1e-12
 
 #: A direction parts two triangles as well as their closest points do if it does by all but this part of the distance.
 NEARLY = 1e-3
+
+#: A part that is cast back onto a facet starts clear of it by this part of its size and way.
+CLEAR_ROOM = 1e-3
