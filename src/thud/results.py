@@ -83,13 +83,13 @@ class Contacts:
     def __post_init__(self) -> None:
         for name in ("triangle_a", "triangle_b"):
             if getattr(self, name) is None:
-                object.__setattr__(self, name, _no_triangles(len(self.row)))
+                object.__setattr__(self, name, no_triangles(len(self.row)))
 
 
 _NO_TRIANGLES = [np.full(64, -1, dtype=np.int64)]
 
 
-def _no_triangles(count: int) -> Ints:
+def no_triangles(count: int) -> Ints:
     """(count,) -1, not to be written to: making them anew would cost a single call a tenth of its time."""
     none = _NO_TRIANGLES[0]
     if len(none) < count:

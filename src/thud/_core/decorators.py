@@ -67,6 +67,7 @@ _TUPLES = {
     "obb_tree": "thud.mesh.tree_types:OBB_TREE",
     "manifold_rows": "thud.mesh.manifolds.row_types:MANIFOLD_ROWS",
     "ray_side": "thud.mesh.manifolds.row_types:RAY_SIDE",
+    "pair_space": "thud.mesh.manifolds.row_types:PAIR_SPACE",
     "facet_space": "thud.mesh.manifolds.row_types:FACET_SPACE",
     "turning_tree": "thud.mesh.tree_types:TURNING_TREE",
     "walk_space": "thud.mesh.tree_types:WALK_SPACE",

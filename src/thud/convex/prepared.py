@@ -16,7 +16,7 @@ from thud.convex.rows.single_pair import contacts_single, distance_single, flat_
 from thud.gates import as_positive, one_row
 from thud.pairing.families import CONVEX
 from thud.pose import PoseLike
-from thud.results import Contacts, Distances
+from thud.results import Contacts, Distances, no_triangles
 from thud.shapes.packed import as_packed, pack
 from thud.shapes.shape import Shape
 
@@ -61,7 +61,10 @@ class SingleContacts(Contacts):
         return Contacts(*arrays, **named)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Contacts, (self.row, self.point, self.normal, self.depth, self.feature, self.patch, self.status)
+        return Contacts, (
+            self.row, self.point, self.normal, self.depth, self.feature, self.patch, self.status, self.triangle_a,
+            self.triangle_b,
+        )  # fmt: skip
 
     row = property(lambda self: self._ints[:, 0])
     point = property(lambda self: self._rows[:, :3])
@@ -70,6 +73,7 @@ class SingleContacts(Contacts):
     feature = property(lambda self: self._ints[:, 1])
     patch = property(lambda self: self._ints[:, 2])
     status = property(lambda self: _STATUS[self._code])
+    triangle_a = triangle_b = property(lambda self: no_triangles(len(self._ints)))
 
 
 _set_rows, _set_code = (getattr(SingleDistance, name).__set__ for name in ("_rows", "_code"))

@@ -1,7 +1,7 @@
 """Contacts of a field away from its borders: the triangles whose ground the other body meets are facets of `mesh/manifolds`.
 
-Rows in which one of them stands at a border or a hole, or in which a layer may be left downwards, are marked, and answered with the
-walls and the underside of the ground (`contacts.py`).
+Rows in which one of them stands at a border or a hole, or in which a layer may be left downwards, are marked, and answered
+with the walls and the underside of the ground (`contacts.py`).
 """
 
 from __future__ import annotations
@@ -19,31 +19,19 @@ from thud.convex.rows.contacts import longest_loop
 from thud.heightfield.facets import beyond_edge, load_field_facet, points_of, triangle_of
 from thud.heightfield.objects import SHAPE, new_field_space, own_object
 from thud.heightfield.prism import part_box, triangle_box, widened
-from thud.heightfield.rows import is_filled, meets_object, slot_box
-from thud.heightfield.walk import box_may_meet, meets_part
+from thud.heightfield.rows import is_filled, meets_object, nearest_object, slot_box
+from thud.heightfield.walk import box_may_meet, meets_part, nearest_part
 from thud.math.pose import load_rotation, load_translation, transform
 from thud.math.vec3 import sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
 from thud.mesh.manifolds.directions import direction
-from thud.mesh.manifolds.facet_pairs import (
-    CROSSES,
-    GAP,
-    GAP_MIDDLE,
-    GAP_NORMAL,
-    OF_A,
-    OF_B,
-    PAIR_REALS,
-    add_pieces,
-    find_key,
-    nearest_pair_point,
-    pair_points,
-    settle_pairs,
-)
-from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, new_pair_space, sort_unique, tree_extent
-from thud.mesh.manifolds.rows import new_facet_space, own_packed, put_contacts
+from thud.mesh.manifolds.facet_pairs import add_pieces, find_key, nearest_pair_point, pair_points, settle_pairs
+from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, sort_unique, tree_extent
+from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
+from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, own_packed, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import SURE, TOUCHING
+from thud.mesh.manifolds.tolerances import DEEPER, SURE, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
 from thud.pairing.rows import row_of
@@ -116,10 +104,15 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
                 patch += 1
         if deepest < 0.0:
             points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
+            if points > 0:
+                deepest = space.points[0, HOW_DEEP]
             filled = put_contacts(out, row, filled, space, 0, points, patch, ro, to, margin, space.ints, False)
         out.count[row] = filled
         # What shows at no facet is below the ground, or deep in it.
         border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
+        if grid.numbers[DEPTH] < math.inf and deepest < 0.0 and not border_out[row]:
+            # A layer may be nearer at its underside.
+            border_out[row] = nearest_part(grid, parts, r, t, box, reach, walk)[1] < -deepest - DEEPER * size
 
 
 @kernel(inner="height_grid, field_object, mat3, vec3, f8, field_space, i8[::1], i8[:,::1], f8[:,::1]")
@@ -234,7 +227,11 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
                 space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
                 size,
             )  # fmt: skip
+            if points > 0:
+                deepest = space.points[0, HOW_DEEP]
             filled = put_contacts(out, row, filled, space, 0, points, patch, rf, tf, margin, more.ints, True)
         out.count[row] = filled
         # What shows at no facet is below the ground, or deep in it.
         border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
+        if grid.numbers[DEPTH] < math.inf and deepest < 0.0 and not border_out[row]:
+            border_out[row] = nearest_object(grid, other, r, t, reach, walk)[1] < -deepest - DEEPER * size

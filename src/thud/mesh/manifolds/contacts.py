@@ -34,8 +34,8 @@ from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import HALF_SPACE, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
-#: Room for facets and for contacts of a row at first (counts): a row that needs more is done again.
-_FACETS, _CONTACTS = 256, 32
+#: Room for facets of a row at first, of two meshes too, and for its contacts (counts): a row that needs more is done again.
+_FACETS, _MESH_FACETS, _CONTACTS = 256, 8192, 32
 
 #: Rows that are worked on at once (a count): it bounds the memory.
 _BLOCK = 4096
@@ -94,7 +94,7 @@ def mesh_mesh_contacts(
 
     def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
         sides = (box_tree(a), a.edges_beyond, ray_side(a), box_tree(b), b.edges_beyond, ray_side(b))
-        arguments = (*sides, poses_a, poses_b, *former, margin, limit, room, out)
+        arguments = (*sides, poses_a, poses_b, *former, margin, limit, max(room, _MESH_FACETS), out)
         run_rows(mesh_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)

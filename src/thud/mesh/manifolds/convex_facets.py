@@ -21,7 +21,8 @@ from thud._core.status import CAST_UNCONVERGED, MISS, OVERLAPPING, SEPARATED, UN
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_signed
 from thud.convex.gjk import center_axis
-from thud.convex.manifold import CORNER, FACE as A_FACE, OTHER, OWN, SIDE, clip_by_face, face_toward
+from thud.convex.manifold import CORNER, OTHER, OWN, SIDE, clip_by_face, face_toward
+from thud.convex.manifold import FACE as A_FACE
 from thud.convex.rows.work_space import epa_faces
 from thud.convex.support import load_part, support
 from thud.math.vec3 import cross, dot, norm2, sub
@@ -45,7 +46,7 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points
+from thud.mesh.manifolds.spread import put_point, spread_points
 from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 

@@ -14,15 +14,18 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.bvh.wide import LEAF
-from thud.convex.manifold import CORNER, FACE as A_FACE, OTHER, OWN, clip_by_face
+from thud.convex.manifold import CORNER, OTHER, OWN, clip_by_face
+from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
-from thud.mesh.manifolds.convex_facets import copy_polygon, height_over, or_face, touched_feature
+from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
 from thud.mesh.manifolds.directions import direction, is_new, nearest_direction
 from thud.mesh.manifolds.facets import (
+    DEPTH,
     DIRECTION,
     DROPPED,
     FACE,
+    TOWARD,
     VERTICES,
     facet_corner,
     facet_normal,
@@ -30,17 +33,10 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
+from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B
 from thud.mesh.manifolds.spread import put_point, spread_points
 from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, SMOOTH, SNAP
 from thud.mesh.raycast import ROWS, first_hit
-
-# Columns of pairs: facets of A and B; direction, -2 - d if that is no normal there; and whether they cross.
-OF_A, OF_B, BELONGS, CROSSES = 0, 1, 2, 3
-PAIR_INTS = 4
-
-# Columns of their numbers: distance, unit normal from A to B, point midway of the closest points.
-GAP, GAP_NORMAL, GAP_MIDDLE = 0, 1, 4
-PAIR_REALS = 7
 
 
 @device
@@ -74,8 +70,8 @@ def find_key(keys, count, key):
 
 @kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1], f8, f8[:,::1], i8")
 def add_pieces(facets, beyond, many, pieces, sign, directions, count):
-    """Number of directions after the mean normals of the smooth pieces of a surface, times `sign`. beyond: the facet beyond each
-    edge, -1 for none."""
+    """Number of directions after the mean normals of the smooth pieces of a surface, times `sign`; each facet notes that of its
+    piece. beyond: the facet beyond each edge, -1 for none."""
     for k in range(many):
         pieces[k] = k
     for k in range(many):
@@ -84,19 +80,29 @@ def add_pieces(facets, beyond, many, pieces, sign, directions, count):
             if other >= 0 and dot(facet_normal(facets, k), facet_normal(facets, other)) >= SMOOTH:
                 a, b = piece_of(pieces, np.int64(k)), piece_of(pieces, other)
                 pieces[max(a, b)] = min(a, b)
+    # Sums of area vectors and areas, at the first facet of each piece.
+    for k in range(many):
+        for c in range(4):
+            facets[k, DEPTH + c] = 0.0
     for k in range(many):
         pieces[k] = piece_of(pieces, np.int64(k))
-    for first in range(many):
-        if pieces[first] != first:
-            continue
-        x, y, z, area = 0.0, 0.0, 0.0, 0.0
-        for k in range(first, many):
-            if pieces[k] == first:
-                m = area_normal(facets, k)
-                x, y, z, area = x + m[0], y + m[1], z + m[2], area + math.sqrt(norm2(m))
+        m, first = area_normal(facets, k), pieces[k]
+        for c in range(3):
+            facets[first, DEPTH + c] += m[c]
+        facets[first, DEPTH + 3] += math.sqrt(norm2(m))
+    for k in range(many):
+        first = pieces[k]
+        x, y, z, area = (
+            facets[first, DEPTH], facets[first, DEPTH + 1], facets[first, DEPTH + 2], facets[first, DEPTH + 3],
+        )  # fmt: skip
         length = math.sqrt(x * x + y * y + z * z)
-        if length > LEAST_MEAN * area:
-            n = (sign * x / length, sign * y / length, sign * z / length)
+        if not length > LEAST_MEAN * area:
+            facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = 0.0, 0.0, 0.0
+            continue
+        mean = (x / length, y / length, z / length)
+        facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = mean
+        if first == k:
+            n = (sign * mean[0], sign * mean[1], sign * mean[2])
             at, fresh = is_new(directions, count, n)
             if fresh:
                 directions[at, 0], directions[at, 1], directions[at, 2] = n
@@ -112,9 +118,16 @@ def way_of_pair(facets_a, a, facets_b, b, n):
 
 
 @device
-def may_lean_both(facets_a, a, facets_b, b, n):
-    """Whether n is a normal of A's surface at facet a, and the opposite one of B's at facet b."""
-    return may_lean(facets_a, a, n) and may_lean(facets_b, b, (-n[0], -n[1], -n[2]))
+def is_normal(facets, k, n):
+    """Whether n is a normal of the surface at facet k, or one of the smooth piece that it is in."""
+    mean = (facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2])
+    return dot(mean, n) >= SMOOTH or may_lean(facets, k, n)
+
+
+@device
+def is_normal_of_both(facets_a, a, facets_b, b, n):
+    """The same at facet a of A, and of the opposite direction at facet b of B."""
+    return is_normal(facets_a, a, n) and is_normal(facets_b, b, (-n[0], -n[1], -n[2]))
 
 
 @kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8, f8[:,::1], i8")
@@ -130,14 +143,14 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions,
         for d in range(count):
             n = direction(directions, d)
             way = way_of_pair(facets_a, a, facets_b, b, n)
-            if way < best - DEEPER * size and may_lean_both(facets_a, a, facets_b, b, n):
+            if way < best - DEEPER * size and is_normal_of_both(facets_a, a, facets_b, b, n):
                 best, at = way, np.int64(d)
             elif way < other - DEEPER * size:
                 other, around = way, np.int64(d)
         gap = gaps[k, GAP]
         if pairs[k, CROSSES] == 0 and gap > 0.0 and best > -gap + NEARLY * gap + DEEPER * size:
             n = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
-            if may_lean_both(facets_a, a, facets_b, b, n):
+            if is_normal_of_both(facets_a, a, facets_b, b, n):
                 at, fresh = is_new(directions, count, n)
                 best = -gap
                 if fresh:
@@ -204,34 +217,45 @@ def exit_ray(wide, turned, p, n, reach, rays):
     return -1.0, np.int64(-1)
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], i8, f8[:,::1], i8, vec3, f8, ray_side, mat3, vec3, f8, i8[::1], f8[:,::1], i8")
-def sunk_corners(facets, ints, many, directions, d, n, sign, side, r, t, size, seen, points, count):
-    """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
-    above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: work space, vertices looked at."""
-    along = (sign * n[0], sign * n[1], sign * n[2])
-    local = unrotate(r, along)
-    # A table of vertices, at most a quarter full.
+@device
+def clear_table(seen, many):
+    """Empty a table of numbers in which so many will be noted; returns its mask."""
     slots = np.int64(64)
     while slots < 4 * many and 2 * slots <= seen.shape[0]:
         slots *= 2
-    mask = slots - 1
     for k in range(slots):
         seen[k] = -1
+    return slots - 1
+
+
+@device
+def is_first_seen(seen, mask, number):
+    """Note a number in the table; False if it was there. In a crowded table one may be taken for new again."""
+    place = (number * 2654435761) & mask
+    for step in range(16):
+        at = (place + step) & mask
+        if seen[at] == number:
+            return False
+        if seen[at] < 0:
+            seen[at] = number
+            break
+    return True
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], i8, i8, vec3, f8, ray_side, mat3, vec3, f8, i8[::1], i8, f8[:,::1], i8")
+def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, points, count):
+    """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
+    above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: table of the corners of this row that were
+    looked at, for one direction each."""
+    along = (sign * n[0], sign * n[1], sign * n[2])
+    local = unrotate(r, along)
     for k in range(many):
         # A facet of this surface faces against the way out.
         if ints[k, DIRECTION] != d or -dot(facet_normal(facets, k), along) <= EDGE_ON:
             continue
         for c in range(3):
             vertex = ints[k, VERTICES + c]
-            place, known = (vertex * 2654435761) & mask, False
-            for step in range(16):
-                if seen[(place + step) & mask] == vertex:
-                    known = True
-                    break
-                if seen[(place + step) & mask] < 0:
-                    seen[(place + step) & mask] = vertex
-                    break
-            if known:
+            if not is_first_seen(seen, mask, 2 * vertex + (1 if sign > 0.0 else 0)):
                 continue
             p = facet_corner(facets, k, c)
             deep, face = exit_ray(side.wide, side.turned, untransform(r, t, p), local, math.inf, side.rays)

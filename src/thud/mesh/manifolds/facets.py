@@ -16,7 +16,7 @@ from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.tolerances import LEAN, THIN
 
 # Columns of facets: corners, unit normal, bend at each edge (radians), way out along the own direction; depth, point midway and
-# direction of the closest or deepest pair.
+# direction of the closest or deepest pair (of facets of two meshes: mean normal of the piece that it is in).
 NORMAL, BEND, WAY_OUT, DEPTH, WITNESS, TOWARD = 9, 12, 15, 16, 17, 20
 FACET_REALS = 23
 

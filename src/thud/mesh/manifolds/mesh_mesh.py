@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
-from thud._core.decorators import device, kernel, view_device
+from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_meet8, lowest_bit
 from thud._core.status import OVERLAPPING, SEPARATED
 from thud.bvh.sort_range import sort_numbers
@@ -18,15 +16,8 @@ from thud.math.vec3 import sub
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
-    CROSSES,
-    GAP,
-    GAP_MIDDLE,
-    GAP_NORMAL,
-    OF_A,
-    OF_B,
-    PAIR_INTS,
-    PAIR_REALS,
     add_pieces,
+    clear_table,
     exit_ray,
     find_key,
     give_directions,
@@ -35,10 +26,11 @@ from thud.mesh.manifolds.facet_pairs import (
     settle_pairs,
     sunk_corners,
 )
-from thud.mesh.manifolds.facets import FACET_INTS, FACET_REALS, turn_facet
+from thud.mesh.manifolds.facets import turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
+from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.ray_side import own_ray_side
-from thud.mesh.manifolds.rows import new_facet_space, put_contacts
+from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
 from thud.mesh.manifolds.tolerances import SURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
@@ -48,38 +40,6 @@ from thud.mesh.triangle_triangle import triangles_meet
 from thud.pairing.rows import row_of
 
 _UNTURNED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-
-
-class PairSpace(NamedTuple):
-    """What a thread writes to beside `FacetSpace`, which has A's facets."""
-
-    facets: Floats
-    """Of B."""
-    ints: Ints
-    keys: Ints
-    pairs: Ints
-    """(room, PAIR_INTS)"""
-    gaps: Floats
-    """(room, PAIR_REALS)"""
-    queue: Ints
-    """Triangles that a flood has reached."""
-    seen: Ints
-    """Tables of what was looked at; a power of two."""
-    beyond: Ints
-    """(room, 3) facets beyond the edges."""
-
-
-@view_device
-def new_pair_space(room):
-    """For so many facets of a side, and as many pairs."""
-    slots = 64
-    while slots < 8 * room:
-        slots *= 2
-    return PairSpace(
-        np.empty((room, FACET_REALS)), np.empty((room, FACET_INTS), np.int64), np.empty(room, np.int64),
-        np.empty((room, PAIR_INTS), np.int64), np.empty((room, PAIR_REALS)), np.empty(room, np.int64),
-        np.empty(slots, np.int64), np.empty((room, 3), np.int64),
-    )  # fmt: skip
 
 
 @kernel(inner="box_tree, box_tree, mat3, vec3, f8, walk_space, i8[:,::1], f8[:,::1]")
@@ -157,12 +117,11 @@ def note(seen, mask, number):
     return True
 
 
-@kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, ray_side, mat3, vec3, i8[::1], i8[::1]")
-def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen):
+@kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, ray_side, mat3, vec3, i8[::1], i8[::1], i8")
+def flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen, slots):
     """Number of facets after those that the crossing ones, of column `column` of the pairs, cut off inside the other body, which
-    is closed; -1 if there is no room. keys: tree positions, those added not sorted in. (R, t): this tree's frame in the other
-    mesh's."""
-    slots = np.int64(seen.shape[0])
+    is closed; -1 if there is no room, -2 if the table of `slots` numbers is too small. keys: tree positions. (R, t): this tree's
+    frame in the other mesh's."""
     mask = slots - 1
     for k in range(slots):
         seen[k] = -1
@@ -180,7 +139,7 @@ def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue,
             if beyond < 0 or not note(seen, mask, beyond):
                 continue
             if 2 * (many + number) > slots:
-                return np.int64(-1)
+                return np.int64(-2)
             a, b, c = load_triangle(tree.corners, U(beyond))
             middle = ((a[0] + b[0] + c[0]) / 3.0, (a[1] + b[1] + c[1]) / 3.0, (a[2] + b[2] + c[2]) / 3.0)
             deep, _face = exit_ray(other.wide, other.turned, transform(r, t, middle), up, math.inf, other.rays)
@@ -197,12 +156,27 @@ def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue,
                 for f in range(3):
                     after = np.int64(edges.beyond[at, f])
                     if after >= 0 and note(seen, mask, after):
-                        if waiting >= queue.shape[0] or 2 * (many + number + waiting) > slots:
+                        if 2 * (many + number + waiting) > slots:
+                            return np.int64(-2)
+                        if waiting >= queue.shape[0]:
                             return np.int64(-1)
                         queue[waiting] = after
                         waiting += 1
     # Some of those near are among them.
     return sort_unique(keys, many) if many > first else many
+
+
+@device
+def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen):
+    """The same with as large a table as it takes; -1 if there is no room."""
+    slots = np.int64(256)
+    while slots < 8 * number and 2 * slots <= seen.shape[0]:
+        slots *= 2
+    while True:
+        found = flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen, slots)
+        if found != -2 or 8 * slots > seen.shape[0]:
+            return found if found >= 0 else np.int64(-1)
+        slots *= 8
 
 
 @device
@@ -249,6 +223,119 @@ def turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, ma
 
 
 @kernel(
+    inner="i8, box_tree, mesh_edges, ray_side, box_tree, mesh_edges, ray_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8,"
+    " walk_space, facet_space, pair_space, manifold_rows"
+)
+def row_contacts(
+    row,
+    tree_a,
+    edges_a,
+    side_a,
+    tree_b,
+    edges_b,
+    side_b,
+    poses_a,
+    poses_b,
+    former_a,
+    former_b,
+    margin,
+    limit,
+    walk,
+    space,
+    more,
+    out,
+):
+    """Contacts of one row, world frame, normal from A to B. Returns 0, or how many facets there must be room for."""
+    row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
+    r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
+    size = pair_size(tree_a, tree_b, t)
+    reach = max(margin, TOUCHING * size)
+    o_a = (tree_a.origin[0], tree_a.origin[1], tree_a.origin[2])
+    o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
+    pairs, gaps = more.pairs, more.gaps
+    short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
+    number = reached_pairs(tree_a, tree_b, r, t, reach, walk, pairs, gaps)
+    out.count[row], out.status[row] = 0, SEPARATED
+    if number > pairs.shape[0] or number == 0:
+        return number
+    for k in range(number):
+        space.keys[k], more.keys[k] = pairs[k, OF_A], pairs[k, OF_B]
+        if pairs[k, CROSSES] == 1:
+            out.status[row] = OVERLAPPING
+    many_a, many_b = sort_unique(space.keys, number), sort_unique(more.keys, number)
+    # B's mesh in the frame of A's tree, and A's tree in B's mesh.
+    shift = rotate(r, o_b)
+    b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
+    if side_b.closed and out.status[row] == OVERLAPPING:
+        rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
+        back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
+        many_a = add_sunk(tree_a, edges_a, space.keys, many_a, pairs, number, OF_A, side_b, rt, back, more.queue, more.seen)
+    if side_a.closed and out.status[row] == OVERLAPPING and many_a >= 0:
+        b_in_mesh = (t[0] + o_a[0], t[1] + o_a[1], t[2] + o_a[2])
+        many_b = add_sunk(tree_b, edges_b, more.keys, many_b, pairs, number, OF_B, side_a, r, b_in_mesh, more.queue, more.seen)
+    if many_a < 0 or many_b < 0:
+        # How many there are is not known: the next try has room for much more.
+        return 8 * space.keys.shape[0]
+    # Former poses say on which side of an open mesh's triangles the other was.
+    many_a = load_facets(tree_a, edges_a, space.keys, many_a, _UNTURNED, (0.0, 0.0, 0.0), space.facets, space.ints)
+    many_b = load_facets(tree_b, edges_b, more.keys, many_b, r, t, more.facets, more.ints)
+    if former_a.shape[0] > 0:
+        turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b)
+    kept = np.int64(0)
+    for k in range(number):
+        a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
+        if a >= 0 and b >= 0:
+            pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
+            for c in range(PAIR_REALS):
+                gaps[kept, c] = gaps[k, c]
+            kept += 1
+    pieces = more.queue
+    facets_beyond(edges_a, space.keys, many_a, more.beyond)
+    count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
+    facets_beyond(edges_b, more.keys, many_b, more.beyond)
+    count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
+    count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, short, space.directions, count)
+    give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
+    give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
+    ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+    ta = transform(ra, ta, o_a)
+    mask = clear_table(more.seen, many_a + many_b)
+    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
+    for d in range(count):
+        n = direction(space.directions, d)
+        points = pair_points(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size, space.polygons,
+            space.points,
+        )  # fmt: skip
+        if points > 0 and out.status[row] == OVERLAPPING:
+            if side_a.closed:
+                away = (-o_a[0], -o_a[1], -o_a[2])
+                points = sunk_corners(
+                    more.facets, more.ints, many_b, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size, more.seen, mask,
+                    space.points, points,
+                )  # fmt: skip
+            if side_b.closed:
+                points = sunk_corners(
+                    space.facets, space.ints, many_a, np.int64(d), n, -1.0, side_b, r, b_in_a, size, more.seen, mask,
+                    space.points, points,
+                )  # fmt: skip
+        points = spread_points(space.points, points, n, limit, size)
+        for k in range(points):
+            deepest = max(deepest, space.points[k, HOW_DEEP])
+        if points > 0:
+            filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
+            patch += 1
+    if deepest < 0.0:
+        points = nearest_pair_point(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
+            size,
+        )  # fmt: skip
+        filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
+    out.count[row] = filled
+    return np.int64(0)
+
+
+@kernel(
     "i8, i8, box_tree, mesh_edges, ray_side, box_tree, mesh_edges, ray_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8,"
     " i8, manifold_rows"
 )
@@ -270,94 +357,16 @@ def mesh_contact_rows(
     room,
     out,
 ):
-    """Contacts of each row, world frame, normal from A to B."""
+    """Contacts of each row; one that needs more room is done again with it."""
     walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
     side_a, side_b = own_ray_side(side_a), own_ray_side(side_b)
-    o_a = (tree_a.origin[0], tree_a.origin[1], tree_a.origin[2])
-    o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
-    pairs, gaps = more.pairs, more.gaps
-    short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
     for row in range(start, stop):
-        row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
-        r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
-        size = pair_size(tree_a, tree_b, t)
-        reach = max(margin, TOUCHING * size)
-        number = reached_pairs(tree_a, tree_b, r, t, reach, walk, pairs, gaps)
-        out.needed[row], out.count[row], out.status[row] = number, 0, SEPARATED
-        if number > pairs.shape[0] or number == 0:
-            continue
-        for k in range(number):
-            space.keys[k], more.keys[k] = pairs[k, OF_A], pairs[k, OF_B]
-            if pairs[k, CROSSES] == 1:
-                out.status[row] = OVERLAPPING
-        many_a, many_b = sort_unique(space.keys, number), sort_unique(more.keys, number)
-        # B's mesh in the frame of A's tree, and A's tree in B's mesh.
-        shift = rotate(r, o_b)
-        b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
-        if side_b.closed and out.status[row] == OVERLAPPING:
-            rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
-            back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
-            many_a = add_sunk(tree_a, edges_a, space.keys, many_a, pairs, number, OF_A, side_b, rt, back, more.queue, more.seen)
-        if side_a.closed and out.status[row] == OVERLAPPING and many_a >= 0:
-            b_in_mesh = (t[0] + o_a[0], t[1] + o_a[1], t[2] + o_a[2])
-            many_b = add_sunk(
-                tree_b, edges_b, more.keys, many_b, pairs, number, OF_B, side_a, r, b_in_mesh, more.queue, more.seen
-            )
-        if many_a < 0 or many_b < 0:
-            out.needed[row] = 2 * room
-            continue
-        # Former poses say on which side of an open mesh's triangles the other was.
-        many_a = load_facets(tree_a, edges_a, space.keys, many_a, _UNTURNED, (0.0, 0.0, 0.0), space.facets, space.ints)
-        many_b = load_facets(tree_b, edges_b, more.keys, many_b, r, t, more.facets, more.ints)
-        if former_a.shape[0] > 0:
-            turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b)
-        kept = np.int64(0)
-        for k in range(number):
-            a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
-            if a >= 0 and b >= 0:
-                pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
-                for c in range(PAIR_REALS):
-                    gaps[kept, c] = gaps[k, c]
-                kept += 1
-        pieces = more.queue
-        facets_beyond(edges_a, space.keys, many_a, more.beyond)
-        count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
-        facets_beyond(edges_b, more.keys, many_b, more.beyond)
-        count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
-        count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, short, space.directions, count)
-        give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
-        give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
-        ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
-        ta = transform(ra, ta, o_a)
-        filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-        for d in range(count):
-            n = direction(space.directions, d)
-            points = pair_points(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size, space.polygons,
-                space.points,
+        out.needed[row] = 0
+        while True:
+            needed = row_contacts(
+                row, tree_a, edges_a, side_a, tree_b, edges_b, side_b, poses_a, poses_b, former_a, former_b, margin, limit, walk,
+                space, more, out,
             )  # fmt: skip
-            if points > 0 and out.status[row] == OVERLAPPING:
-                if side_a.closed:
-                    away = (-o_a[0], -o_a[1], -o_a[2])
-                    points = sunk_corners(
-                        more.facets, more.ints, many_b, space.directions, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size,
-                        more.seen, space.points, points,
-                    )  # fmt: skip
-                if side_b.closed:
-                    points = sunk_corners(
-                        space.facets, space.ints, many_a, space.directions, np.int64(d), n, -1.0, side_b, r, b_in_a, size,
-                        more.seen, space.points, points,
-                    )  # fmt: skip
-            points = spread_points(space.points, points, n, limit, size)
-            for k in range(points):
-                deepest = max(deepest, space.points[k, HOW_DEEP])
-            if points > 0:
-                filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
-                patch += 1
-        if deepest < 0.0:
-            points = nearest_pair_point(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
-                size,
-            )  # fmt: skip
-            filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
-        out.count[row] = filled
+            if needed <= space.keys.shape[0]:
+                break
+            space, more = new_facet_space(needed, np.int64(8)), new_pair_space(needed)

@@ -7,7 +7,7 @@ from numba import types
 from thud.bvh.wide_type import WIDE_TREE
 from thud.convex.rows.work_types import EPA_SPACE, MANIFOLD_SPACE
 from thud.mesh.manifolds.ray_side import RaySide, RaySpace
-from thud.mesh.manifolds.rows import FacetSpace, ManifoldRows
+from thud.mesh.manifolds.rows import FacetSpace, ManifoldRows, PairSpace
 
 _f2, _i1, _i2 = types.float64[:, ::1], types.int64[::1], types.int64[:, ::1]
 
@@ -24,3 +24,6 @@ RAY_SPACE = types.NamedTuple((_i1, _s1, _s1, types.float64[::1]), RaySpace)
 
 #: wide, closed, turned, rays
 RAY_SIDE = types.NamedTuple((WIDE_TREE, types.int64, types.int64, RAY_SPACE), RaySide)
+
+#: facets, ints, keys, pairs, gaps, queue, seen, beyond
+PAIR_SPACE = types.NamedTuple((_f2, _i2, _i1, _i2, _f2, _i1, _i1, _i2), PairSpace)

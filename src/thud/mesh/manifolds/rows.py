@@ -16,6 +16,7 @@ from thud.convex.tolerances import EPA_FACES_FIRST
 from thud.math.pose import rotate, transform
 from thud.mesh.manifolds.directions import DIRECTION_REALS, direction
 from thud.mesh.manifolds.facets import FACE, FACET_INTS, FACET_REALS
+from thud.mesh.manifolds.pair_columns import PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, POINT
 from thud.mesh.manifolds.tolerances import DIRECTIONS
 from thud.shapes.packed import Packed
@@ -100,3 +101,35 @@ def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, 
             out.contacts[row, filled, FACE_OTHER] = face_of(ints_b, points[k, FACET_B]) if of_mesh else -1.0
         filled += 1
     return filled
+
+
+class PairSpace(NamedTuple):
+    """What a thread writes to beside `FacetSpace`, which has A's facets."""
+
+    facets: Floats
+    """Of B."""
+    ints: Ints
+    keys: Ints
+    pairs: Ints
+    """(room, PAIR_INTS)"""
+    gaps: Floats
+    """(room, PAIR_REALS)"""
+    queue: Ints
+    """Triangles that a flood has reached."""
+    seen: Ints
+    """Tables of what was looked at; a power of two."""
+    beyond: Ints
+    """(room, 3) facets beyond the edges."""
+
+
+@view_device
+def new_pair_space(room):
+    """For so many facets of a side, and as many pairs."""
+    slots = 64
+    while slots < 8 * room:
+        slots *= 2
+    return PairSpace(
+        np.empty((room, FACET_REALS)), np.empty((room, FACET_INTS), np.int64), np.empty(room, np.int64),
+        np.empty((room, PAIR_INTS), np.int64), np.empty((room, PAIR_REALS)), np.empty(room, np.int64),
+        np.empty(slots, np.int64), np.empty((room, 3), np.int64),
+    )  # fmt: skip
