@@ -199,9 +199,9 @@ def contacts(
     """Contact points of two shapes, for one or N poses each.
 
     Faces that meet give up to 8 points, edges and curved surfaces 1 or 2; each pair of convex parts of a compound is a
-    patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points. With a mesh or a height field a patch is
-    what touches along one normal, at most 4 points of it; the normal is one of the surface, never one of an edge inside a flat
-    floor. The outside of an open mesh is where its triangles face, or where the other shape was, if `former_a` or `former_b`
+    patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points. With a mesh or a height field a patch
+    is what touches along one normal, at most 4 points of it; the normal is one of the surface, never one of an edge inside a
+    flat floor. The outside of an open mesh is where its triangles face, or where the other shape was, if `former_a` or `former_b`
     says so.
 
     Parameters
@@ -210,8 +210,8 @@ def contacts(
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
     margin : metres; also report points that are apart by up to this much, with negative depth
     max_points : 1 to 8 points a patch; 4 keep the deepest and the extent
-    former_a, former_b : poses of an earlier frame, of one side or both, for open meshes: the outside of a triangle is then where
-        the middle of the other shape was
+    former_a, former_b : poses of an earlier frame, of one side or both, for open meshes: the outside of a triangle is then
+        where the middle of the other shape was
     threads : how many to use; default all cores
     """
     pair = _pair(a, b, pose_a, pose_b, threads)

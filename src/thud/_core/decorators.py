@@ -66,7 +66,7 @@ _TUPLES = {
     "box_tree": "thud.mesh.tree_types:BOX_TREE",
     "obb_tree": "thud.mesh.tree_types:OBB_TREE",
     "manifold_rows": "thud.mesh.manifolds.row_types:MANIFOLD_ROWS",
-    "ray_side": "thud.mesh.manifolds.row_types:RAY_SIDE",
+    "mesh_side": "thud.mesh.manifolds.row_types:MESH_SIDE",
     "pair_space": "thud.mesh.manifolds.row_types:PAIR_SPACE",
     "facet_space": "thud.mesh.manifolds.row_types:FACET_SPACE",
     "turning_tree": "thud.mesh.tree_types:TURNING_TREE",

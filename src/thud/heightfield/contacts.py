@@ -494,16 +494,11 @@ def contacts(
     """Contact points of a field and a convex shape or a mesh."""
     if is_half_space(other):
         return half_space.contacts(field, other, rows_f, rows_o, count, margin=margin, max_points=max_points)
-    from thud.heightfield import manifolds
-
     limit, left = min(max_points, PATCH_POINTS), np.zeros(count, dtype=bool)
 
     def block(poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> np.ndarray:
         marks = np.zeros(len(out.count), dtype=bool)
-        rows: Any = manifolds.field_convex_contact_rows
-        bodies: tuple[Any, ...] = (field_object(other).parts, packed_with_triangle(other)) if other.family != MESH else ()
-        if other.family == MESH:
-            rows, bodies = manifolds.field_mesh_contact_rows, (field_object(other), other.edges_beyond)  # type: ignore[attr-defined]
+        rows, bodies = _rows_and_bodies(other)
         arguments = (field.grid, *bodies, poses_f, poses_o, margin, limit, room, out, marks)
         run_rows(rows, len(marks), threads, *arguments, rows_per_chunk=ROWS)
         return marks
@@ -522,6 +517,15 @@ def contacts(
     kept = ~left[found.row]
     inner = replace(found, **{f.name: getattr(found, f.name)[kept] for f in fields(found) if f.name != "status"})
     return joined_contacts([inner, replace(own, row=rows[own.row])], found.status)
+
+
+def _rows_and_bodies(other: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The kernel for a convex shape or a mesh, and what it takes of it."""
+    from thud.heightfield import manifolds
+
+    if other.family == MESH:
+        return manifolds.field_mesh_contact_rows, (field_object(other), other.edges_beyond)
+    return manifolds.field_convex_contact_rows, (field_object(other).parts, packed_with_triangle(other))
 
 
 def _with_walls(

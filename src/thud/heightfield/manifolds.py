@@ -213,8 +213,8 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
         for d in range(count):
             n = direction(space.directions, d)
             points = pair_points(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size, space.polygons,
-                space.points,
+                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
+                space.polygons, space.points,
             )  # fmt: skip
             points = spread_points(space.points, points, n, limit, size)
             for k in range(points):

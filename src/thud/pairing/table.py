@@ -38,8 +38,8 @@ class Entry(NamedTuple):
 #                                             motions (N, 6) of the shapes whose frames A and B stand in at (12,) inner poses
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
 #
-# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, former (former_a
-# and former_b: poses of an earlier frame).
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, former
+# (former_a and former_b: poses of an earlier frame).
 
 PAIR_QUERIES = ("intersects", "distance", "signed_distance", "contacts", "cast", "turning_cast", "triangle_pairs")
 

@@ -88,13 +88,12 @@ def mesh_mesh_contacts(
 ) -> Contacts:  # fmt: skip
     """Contact points of two meshes."""
     from thud.mesh.manifolds.mesh_mesh import mesh_contact_rows
-    from thud.mesh.manifolds.ray_side import ray_side
+    from thud.mesh.manifolds.mesh_side import mesh_side
 
     limit = min(max_points, PATCH_POINTS)
 
     def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
-        sides = (box_tree(a), a.edges_beyond, ray_side(a), box_tree(b), b.edges_beyond, ray_side(b))
-        arguments = (*sides, poses_a, poses_b, *former, margin, limit, max(room, _MESH_FACETS), out)
+        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, margin, limit, max(room, _MESH_FACETS), out)
         run_rows(mesh_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)
@@ -109,8 +108,8 @@ def collect(
     rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], Bools | None],
     rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int, left: Bools | None = None,
 ) -> Contacts:  # fmt: skip
-    """Contacts of all rows, block by block; a block whose rows need more room is done again. `left`: filled with which rows were
-    left, as `rows` returns it for a block; these have no contacts."""
+    """Contacts of all rows, block by block; a block whose rows need more room is done again. `left`: filled with which
+    rows were left, as `rows` returns it for a block; these have no contacts."""
     parts, status = [], np.zeros(count, dtype=np.uint8)
     facets, space = _FACETS, _CONTACTS
     for start in range(0, count, _BLOCK):

@@ -26,7 +26,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.convex.rows.work_space import epa_faces
 from thud.convex.support import load_part, support
 from thud.math.vec3 import cross, dot, norm2, sub
-from thud.mesh.manifolds.directions import LOW, direction, is_new
+from thud.mesh.manifolds.directions import LOW, USES, direction, is_new
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -80,6 +80,7 @@ def height_over(facets, k, q):
 
 @device
 def copy_polygon(source, count, target):
+    """The corners of a polygon."""
     for k in range(count):
         for c in range(6):
             target[k, c] = source[k, c]
@@ -102,7 +103,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
     work, facet = polygons.face_b, polygons.found
     deepest = -math.inf
     if cosine > EDGE_ON:
-        load_polygon(facets, ints, k, facet)
+        load_polygon(facets, ints, k, facet, True)
         copy_polygon(polygons.face_a, sides, work)
         many = clip_by_face(work, sides, polygons.spare, facet, 3, n)
         for i in range(many):
@@ -115,7 +116,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
                 count = put_point(points, count, middle, depth, ground, other, k, 0)
     elif cosine > -EDGE_ON and sides >= 3 and square > EDGE_ON:
         # The facet is seen from its edge: it is clipped by the part's face.
-        load_polygon(facets, ints, k, work)
+        load_polygon(facets, ints, k, work, False)
         many = clip_by_face(work, 3, polygons.spare, polygons.face_a, sides, (-n[0], -n[1], -n[2]))
         origin = (polygons.face_a[0, 0], polygons.face_a[0, 1], polygons.face_a[0, 2])
         for i in range(many):
@@ -192,8 +193,8 @@ def lies_on(packed, facets, ints, k, directions, d, way, size, polygons, points)
 
 @kernel(inner="packed, f8[:,::1], i8, vec3, f8, f8")
 def way_along(packed, facets, k, n, way, margin):
-    """(depth, point of the facet): how far the part must move along n to clear facet k, negative if it could go back by so much,
-    up to `margin`; -inf if it passes by. way: an upper bound."""
+    """(depth, point of the facet): how far the part must move along n to clear facet k, negative if it could go back by so
+    much, up to `margin`; -inf if it passes by. way: an upper bound."""
     write_triangle(packed, facets, k)
     lift = max(way, 0.0)
     lift += CLEAR_ROOM * (lift + packed.parts.reals[0, BOUND])
@@ -295,8 +296,8 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
             ints[k, DIRECTION] = WAITS
         else:
             ints[k, DIRECTION], count = add_direction(directions, count, packed, facet_normal(facets, k))
-    # Nearest at an edge that has no such normal: the neighbour there has the contact. At a corner the edges do not tell, but the
-    # other triangles there do.
+    # Nearest at an edge that has no such normal: the neighbour there has the contact. At a corner the edges do not tell, but
+    # the other triangles there do.
     for k in range(many):
         if ints[k, DIRECTION] == WAITS:
             if nearest_at_corner(facets, ints, many, k, size):
@@ -304,14 +305,25 @@ def settle_facets(packed, facets, ints, many, margin, size, directions, space, p
                 ints[k, DIRECTION], count = add_own_direction(packed, facets, k, directions, count, polygons)
             else:
                 ints[k, DIRECTION] = DROPPED
-    # Step 4.
-    for k in range(many):
-        if ints[k, DIRECTION] < 0 or facets[k, WAY_OUT] <= short:
-            continue
+    # Step 4. First among the directions that a facet faces; then among those that are left, whatever it faces.
+    for turn in range(2):
+        for k in range(many):
+            if ints[k, DIRECTION] < 0 or facets[k, WAY_OUT] <= short:
+                continue
+            m, own = facet_normal(facets, k), ints[k, DIRECTION]
+            for d in range(count):
+                n = direction(directions, d)
+                if (turn == 0 and dot(n, m) < -EDGE_ON) or (turn == 1 and directions[d, USES] == 0.0):
+                    continue
+                way = highest_corner(facets, k, n) - directions[d, LOW]
+                if way < CLEARLY * facets[k, WAY_OUT]:
+                    facets[k, WAY_OUT], own = way, d
+            ints[k, DIRECTION] = own
         for d in range(count):
-            way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
-            if way < CLEARLY * facets[k, WAY_OUT]:
-                facets[k, WAY_OUT], ints[k, DIRECTION] = way, d
+            directions[d, USES] = 0.0
+        for k in range(many):
+            if ints[k, DIRECTION] >= 0:
+                directions[ints[k, DIRECTION], USES] = 1.0
     return status, count
 
 
@@ -359,8 +371,8 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
 
 @kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
 def nearest_point(packed, facets, ints, many, deepest, directions, points, size):
-    """Number of points, 0 or 1: the closest pair of all facets, if nothing found so far is as near or as deep. Its normal is one
-    of the surface, whatever its edges look like, since no other facet is nearer. Direction 0 becomes its own."""
+    """Number of points, 0 or 1: the closest pair of all facets, if nothing found so far is as near or as deep. Its normal is
+    one of the surface, whatever its edges look like, since no other facet is nearer. Direction 0 becomes its own."""
     best, at = deepest + DEEPER * size, np.int64(-1)
     for k in range(many):
         if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > best:

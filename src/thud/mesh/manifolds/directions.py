@@ -8,9 +8,9 @@ from thud._core.decorators import device
 from thud.math.vec3 import dot
 from thud.mesh.manifolds.tolerances import ALIKE
 
-# Columns: unit direction, how low the other body reaches along it.
-LOW = 3
-DIRECTION_REALS = 4
+# Columns: unit direction, how low the other body reaches along it, whether a facet belongs to it.
+LOW, USES = 3, 4
+DIRECTION_REALS = 5
 
 
 @device

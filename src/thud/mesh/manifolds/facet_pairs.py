@@ -1,9 +1,9 @@
 """Facets of two meshes on each other: from pairs of triangles in reach to patches of contact points.
 
-Everything is in the frame of A's tree; n leads from A to B, and moving B along n takes it out. Facets of A, and those of B, that
-touch or lie inside the other body form smooth pieces; the mean normals of the pieces are the directions. Each pair of triangles
-belongs to the direction along which B clears it by the shortest way. A pair that is apart and that none of them parts as well as its
-own closest points do adds its own direction, if that is a normal of both surfaces there.
+Everything is in the frame of A's tree; n leads from A to B, and moving B along n takes it out. Facets of A, and those of B,
+that touch or lie inside the other body form smooth pieces; the mean normals of the pieces are the directions. Each pair of
+triangles belongs to the direction along which B clears it by the shortest way. A pair that is apart and that none of them parts
+as well as its own closest points do adds its own direction, if that is a normal of both surfaces there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
-from thud.mesh.manifolds.directions import direction, is_new, nearest_direction
+from thud.mesh.manifolds.directions import USES, direction, is_new, nearest_direction
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -33,7 +33,7 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B
+from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
 from thud.mesh.manifolds.spread import put_point, spread_points
 from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, SMOOTH, SNAP
 from thud.mesh.raycast import ROWS, first_hit
@@ -134,19 +134,17 @@ def is_normal_of_both(facets_a, a, facets_b, b, n):
 def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions, count):
     """Number of directions, after each pair was given the one it belongs to.
 
-    Normals of both surfaces come first. Others count where they are clearly shorter and those are not short: a pair that they
-    clear belongs to them, though it adds no points of its own.
+    Normals of both surfaces come first. Where those are not short, others count that are clearly shorter: a pair that they
+    clear belongs to them, though it adds no points of its own. First those that both facets face, then any that is left in use.
     """
     for k in range(many):
         a, b = pairs[k, OF_A], pairs[k, OF_B]
-        best, at, other, around = math.inf, np.int64(-1), math.inf, np.int64(-1)
+        best, at = math.inf, np.int64(-1)
         for d in range(count):
             n = direction(directions, d)
             way = way_of_pair(facets_a, a, facets_b, b, n)
             if way < best - DEEPER * size and is_normal_of_both(facets_a, a, facets_b, b, n):
                 best, at = way, np.int64(d)
-            elif way < other - DEEPER * size:
-                other, around = way, np.int64(d)
         gap = gaps[k, GAP]
         if pairs[k, CROSSES] == 0 and gap > 0.0 and best > -gap + NEARLY * gap + DEEPER * size:
             n = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
@@ -156,9 +154,27 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions,
                 if fresh:
                     directions[at, 0], directions[at, 1], directions[at, 2] = n
                     count += 1
-        if at < 0 or (best > short and other < CLEARLY * best):
-            at = -2 - around
-        pairs[k, BELONGS] = at
+        pairs[k, BELONGS], gaps[k, WAY] = at, best
+    for turn in range(2):
+        for k in range(many):
+            if gaps[k, WAY] <= short:
+                continue
+            a, b, own = pairs[k, OF_A], pairs[k, OF_B], pairs[k, BELONGS]
+            for d in range(count):
+                n = direction(directions, d)
+                away = dot(n, facet_normal(facets_a, a)) < -EDGE_ON or dot(n, facet_normal(facets_b, b)) > EDGE_ON
+                if (turn == 0 and away) or (turn == 1 and directions[d, USES] == 0.0):
+                    continue
+                way = way_of_pair(facets_a, a, facets_b, b, n)
+                if way < CLEARLY * gaps[k, WAY]:
+                    gaps[k, WAY], own = way, -2 - d
+            pairs[k, BELONGS] = own
+        for d in range(count):
+            directions[d, USES] = 0.0
+        for k in range(many):
+            if pairs[k, BELONGS] != -1:
+                d = pairs[k, BELONGS] if pairs[k, BELONGS] >= 0 else -2 - pairs[k, BELONGS]
+                directions[d, USES] = 1.0
     return count
 
 
@@ -170,8 +186,8 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
     work, reference = polygons.face_b, polygons.found
     deepest = -math.inf
     if cos_a > EDGE_ON and cos_b > -EDGE_ON:
-        load_polygon(facets_a, ints_a, a, reference)
-        load_polygon(facets_b, ints_b, b, work)
+        load_polygon(facets_a, ints_a, a, reference, True)
+        load_polygon(facets_b, ints_b, b, work, False)
         many = clip_by_face(work, 3, polygons.spare, reference, 3, n)
         for i in range(many):
             q = (work[i, 0], work[i, 1], work[i, 2])
@@ -182,8 +198,8 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
                 of_a, of_b = or_face(work[i, OTHER], ints_a[a, FACE]), or_face(work[i, OWN], ints_b[b, FACE])
                 count = put_point(points, count, middle, depth, of_a, of_b, a, b)
     elif cos_b > EDGE_ON and cos_a > -EDGE_ON:
-        load_polygon(facets_b, ints_b, b, reference)
-        load_polygon(facets_a, ints_a, a, work)
+        load_polygon(facets_b, ints_b, b, reference, True)
+        load_polygon(facets_a, ints_a, a, work, False)
         many = clip_by_face(work, 3, polygons.spare, reference, 3, (-n[0], -n[1], -n[2]))
         for i in range(many):
             q = (work[i, 0], work[i, 1], work[i, 2])
@@ -242,11 +258,11 @@ def is_first_seen(seen, mask, number):
     return True
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], i8, i8, vec3, f8, ray_side, mat3, vec3, f8, i8[::1], i8, f8[:,::1], i8")
+@kernel(inner="f8[:,::1], i8[:,::1], i8, i8, vec3, f8, mesh_side, mat3, vec3, f8, i8[::1], i8, f8[:,::1], i8")
 def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, points, count):
     """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
-    above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: table of the corners of this row that were
-    looked at, for one direction each."""
+    above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: table of the corners of this row that
+    were looked at, for one direction each."""
     along = (sign * n[0], sign * n[1], sign * n[2])
     local = unrotate(r, along)
     for k in range(many):
@@ -315,8 +331,8 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
 
 @kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
 def nearest_pair_point(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, deepest, directions, points, size):
-    """Number of points, 0 or 1: the closest pair, if nothing found so far is as near. Its normal is one of both surfaces, whatever
-    their edges look like, since no other pair is nearer. Direction 0 becomes its own."""
+    """Number of points, 0 or 1: the closest pair, if nothing found so far is as near. Its normal is one of both surfaces,
+    whatever their edges look like, since no other pair is nearer. Direction 0 becomes its own."""
     best, at = -deepest - DEEPER * size, np.int64(-1)
     for k in range(many):
         if pairs[k, CROSSES] == 0 and gaps[k, GAP] < best:

@@ -1,7 +1,7 @@
 """Triangles of the ground that are near the other body, with what is known of their edges.
 
-The ground is a mesh or a height field. A facet is one of its triangles in the frame of the other body, counter-clockwise seen from
-outside. A direction n leads from the ground to the other body; moving that body along n takes it out.
+The ground is a mesh or a height field. A facet is one of its triangles in the frame of the other body, counter-clockwise seen
+from outside. A direction n leads from the ground to the other body; moving that body along n takes it out.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from thud._core.decorators import device
 from thud.convex.manifold import ALONG, CORNER, OTHER, OWN, SIDE
 from thud.math.vec3 import cross, dot, norm2, sub
-from thud.mesh.manifolds.tolerances import LEAN, THIN
+from thud.mesh.manifolds.tolerances import HAIR, LEAN, THIN
 
 # Columns of facets: corners, unit normal, bend at each edge (radians), way out along the own direction; depth, point midway and
 # direction of the closest or deepest pair (of facets of two meshes: mean normal of the piece that it is in).
 NORMAL, BEND, WAY_OUT, DEPTH, WITNESS, TOWARD = 9, 12, 15, 16, 17, 20
 FACET_REALS = 23
 
-# Columns of their whole numbers: face row, vertices, edges, number of the direction (-1: none yet, -2: dropped, -3: waits for its
-# neighbours), whether there is a closest or deepest pair.
+# Columns of their whole numbers: face row, vertices, edges, number of the direction (-1: none yet, -2: dropped, -3: waits for
+# its neighbours), whether there is a closest or deepest pair.
 FACE, VERTICES, EDGES, DIRECTION, WITNESSED = 0, 1, 4, 7, 8
 FACET_INTS = 9
 
@@ -90,10 +90,16 @@ def may_lean(facets, k, n):
 
 
 @device
-def load_polygon(facets, ints, k, out):
-    """The facet as a polygon of `convex/manifold.py`."""
+def load_polygon(facets, ints, k, out, wider):
+    """The facet as a polygon of `convex/manifold.py`; what is clipped by it is clipped by one `wider` by a hair, so that what
+    stands on its edge is not lost."""
+    p, q, s = facet_corner(facets, k, 0), facet_corner(facets, k, 1), facet_corner(facets, k, 2)
+    grow = 1.0 + HAIR if wider else 1.0
     for c in range(3):
-        out[c, 0], out[c, 1], out[c, 2] = facet_corner(facets, k, c)
+        corner = p if c == 0 else (q if c == 1 else s)
+        for axis in range(3):
+            middle = (p[axis] + q[axis] + s[axis]) / 3.0
+            out[c, axis] = middle + grow * (corner[axis] - middle)
         out[c, OWN], out[c, OTHER] = CORNER + np.float64(ints[k, VERTICES + c]), 0.0
         out[c, ALONG] = SIDE + np.float64(ints[k, EDGES + c])
 

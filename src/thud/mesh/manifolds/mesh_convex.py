@@ -92,8 +92,8 @@ def former_center(parts, former_m, former_s, row, origin):
 def mesh_convex_contact_rows(
     start, stop, tree, edges, packed, box, poses_m, poses_s, former_m, former_s, margin, limit, room, out
 ):
-    """Contacts of each row, world frame, normal from the mesh to the shape. former_m, former_s: poses of an earlier frame, which
-    say on which side of an open mesh's triangles the shape was, or none."""
+    """Contacts of each row, world frame, normal from the mesh to the shape. former_m, former_s: poses of an earlier frame,
+    which say on which side of an open mesh's triangles the shape was, or none."""
     packed, walk, zero, none = own_packed(packed), new_walk_space(), np.zeros(3), np.empty(0, np.int64)
     space = new_facet_space(room, longest_loop(packed.loop_starts))
     parts, wide = packed.parts, box.copy()

@@ -12,11 +12,12 @@ from thud._core.status import OVERLAPPING, SEPARATED
 from thud.bvh.sort_range import sort_numbers
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
-from thud.math.vec3 import sub
+from thud.math.vec3 import norm2, sub
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
     add_pieces,
+    area_normal,
     clear_table,
     exit_ray,
     find_key,
@@ -28,11 +29,11 @@ from thud.mesh.manifolds.facet_pairs import (
 )
 from thud.mesh.manifolds.facets import turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
+from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
-from thud.mesh.manifolds.ray_side import own_ray_side
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import SURE, TOUCHING
+from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, SURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -117,11 +118,11 @@ def note(seen, mask, number):
     return True
 
 
-@kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, ray_side, mat3, vec3, i8[::1], i8[::1], i8")
+@kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, mesh_side, mat3, vec3, i8[::1], i8[::1], i8")
 def flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen, slots):
-    """Number of facets after those that the crossing ones, of column `column` of the pairs, cut off inside the other body, which
-    is closed; -1 if there is no room, -2 if the table of `slots` numbers is too small. keys: tree positions. (R, t): this tree's
-    frame in the other mesh's."""
+    """Number of facets after those that the crossing ones, of column `column` of the pairs, cut off inside the other body,
+    which is closed; -1 if there is no room, -2 if the table of `slots` numbers is too small. keys: tree positions. (R, t):
+    this tree's frame in the other mesh's."""
     mask = slots - 1
     for k in range(slots):
         seen[k] = -1
@@ -187,6 +188,17 @@ def tree_extent(tree):
 
 
 @device
+def mean_extent(facets_a, many_a, facets_b, many_b):
+    """Length that a triangle of the two surfaces has on the average."""
+    total = 0.0
+    for k in range(many_a):
+        total += math.sqrt(math.sqrt(norm2(area_normal(facets_a, k))))
+    for k in range(many_b):
+        total += math.sqrt(math.sqrt(norm2(area_normal(facets_b, k))))
+    return total / max(many_a + many_b, 1)
+
+
+@device
 def load_facets(tree, edges, keys, many, r, t, facets, ints):
     """How many of the triangles have a normal: those are the facets, their keys in front."""
     kept = np.int64(0)
@@ -207,9 +219,10 @@ def facets_beyond(edges, keys, many, beyond_out):
 
 
 @device
-def turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b):
+def turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many_b):
     """Facets of open meshes face the middle of where the other body was."""
     row_a, row_b = row_of(former_a, row), row_of(former_b, row)
+    tree_a, tree_b = side_a.tree, side_b.tree
     r, t = tree_pose(former_a, row_a, former_b, row_b, tree_a.origin, tree_b.origin)
     if side_a.closed == 0:
         for k in range(many_a):
@@ -223,29 +236,16 @@ def turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, ma
 
 
 @kernel(
-    inner="i8, box_tree, mesh_edges, ray_side, box_tree, mesh_edges, ray_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8,"
-    " walk_space, facet_space, pair_space, manifold_rows"
+    inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8, walk_space, facet_space,"
+    " pair_space, manifold_rows"
 )
 def row_contacts(
-    row,
-    tree_a,
-    edges_a,
-    side_a,
-    tree_b,
-    edges_b,
-    side_b,
-    poses_a,
-    poses_b,
-    former_a,
-    former_b,
-    margin,
-    limit,
-    walk,
-    space,
-    more,
-    out,
-):
-    """Contacts of one row, world frame, normal from A to B. Returns 0, or how many facets there must be room for."""
+    row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, look, walk, space, more, out,
+):  # fmt: skip
+    """Contacts of one row, world frame, normal from A to B. Returns (0, or how many facets there must be room for; how far
+    apart pairs are worth looking at: triangles that lie behind each other by no more than they are deep). look: how far pairs
+    are looked at in any case."""
+    tree_a, tree_b, edges_a, edges_b = side_a.tree, side_b.tree, side_a.edges, side_b.edges
     row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
     r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
     size = pair_size(tree_a, tree_b, t)
@@ -254,10 +254,10 @@ def row_contacts(
     o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
     pairs, gaps = more.pairs, more.gaps
     short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
-    number = reached_pairs(tree_a, tree_b, r, t, reach, walk, pairs, gaps)
+    number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), walk, pairs, gaps)
     out.count[row], out.status[row] = 0, SEPARATED
     if number > pairs.shape[0] or number == 0:
-        return number
+        return number, 0.0
     for k in range(number):
         space.keys[k], more.keys[k] = pairs[k, OF_A], pairs[k, OF_B]
         if pairs[k, CROSSES] == 1:
@@ -275,12 +275,12 @@ def row_contacts(
         many_b = add_sunk(tree_b, edges_b, more.keys, many_b, pairs, number, OF_B, side_a, r, b_in_mesh, more.queue, more.seen)
     if many_a < 0 or many_b < 0:
         # How many there are is not known: the next try has room for much more.
-        return 8 * space.keys.shape[0]
+        return np.int64(8 * space.keys.shape[0]), 0.0
     # Former poses say on which side of an open mesh's triangles the other was.
     many_a = load_facets(tree_a, edges_a, space.keys, many_a, _UNTURNED, (0.0, 0.0, 0.0), space.facets, space.ints)
     many_b = load_facets(tree_b, edges_b, more.keys, many_b, r, t, more.facets, more.ints)
     if former_a.shape[0] > 0:
-        turn_open(side_a, side_b, tree_a, tree_b, former_a, former_b, row, space, many_a, more, many_b)
+        turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many_b)
     kept = np.int64(0)
     for k in range(number):
         a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
@@ -304,8 +304,8 @@ def row_contacts(
     for d in range(count):
         n = direction(space.directions, d)
         points = pair_points(
-            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size, space.polygons,
-            space.points,
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
+            space.polygons, space.points,
         )  # fmt: skip
         if points > 0 and out.status[row] == OVERLAPPING:
             if side_a.closed:
@@ -332,41 +332,24 @@ def row_contacts(
         )  # fmt: skip
         filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
     out.count[row] = filled
-    return np.int64(0)
+    coarse = number <= FEW_PAIRS and deepest <= mean_extent(space.facets, many_a, more.facets, many_b)
+    return np.int64(0), deepest if coarse else 0.0
 
 
-@kernel(
-    "i8, i8, box_tree, mesh_edges, ray_side, box_tree, mesh_edges, ray_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8,"
-    " i8, manifold_rows"
-)
-def mesh_contact_rows(
-    start,
-    stop,
-    tree_a,
-    edges_a,
-    side_a,
-    tree_b,
-    edges_b,
-    side_b,
-    poses_a,
-    poses_b,
-    former_a,
-    former_b,
-    margin,
-    limit,
-    room,
-    out,
-):
+@kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows")
+def mesh_contact_rows(start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, room, out):
     """Contacts of each row; one that needs more room is done again with it."""
     walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
-    side_a, side_b = own_ray_side(side_a), own_ray_side(side_b)
+    side_a, side_b = own_side(side_a), own_side(side_b)
     for row in range(start, stop):
-        out.needed[row] = 0
+        out.needed[row], look = 0, margin
         while True:
-            needed = row_contacts(
-                row, tree_a, edges_a, side_a, tree_b, edges_b, side_b, poses_a, poses_b, former_a, former_b, margin, limit, walk,
-                space, more, out,
-            )  # fmt: skip
-            if needed <= space.keys.shape[0]:
+            needed, deepest = row_contacts(
+                row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, look, walk, space, more, out
+            )
+            if needed > space.keys.shape[0]:
+                space, more = new_facet_space(needed, np.int64(8)), new_pair_space(needed)
+            elif deepest > look:
+                look = deepest * (1.0 + BEHIND)
+            else:
                 break
-            space, more = new_facet_space(needed, np.int64(8)), new_pair_space(needed)

@@ -4,6 +4,6 @@
 OF_A, OF_B, BELONGS, CROSSES = 0, 1, 2, 3
 PAIR_INTS = 4
 
-# Numbers: distance, unit normal from A to B, point midway of the closest points.
-GAP, GAP_NORMAL, GAP_MIDDLE = 0, 1, 4
-PAIR_REALS = 7
+# Numbers: distance, unit normal from A to B, point midway of the closest points; way out along the direction.
+GAP, GAP_NORMAL, GAP_MIDDLE, WAY = 0, 1, 4, 7
+PAIR_REALS = 8

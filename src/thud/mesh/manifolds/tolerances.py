@@ -42,8 +42,8 @@ DEEPER = 1e-7
 #: which has one normal where it is in contact: the mean one.
 SMOOTH = math.cos(math.radians(30.0))
 
-#: A triangle is so thin that it has no normal if the square of twice its area is below this times the fourth power of its longest
-#: edge: its height is a billionth of that, as its roundoff. Its neighbours stand for it.
+#: A triangle is so thin that it has no normal if the square of twice its area is below this times the fourth power of its
+#: longest edge: its height is a billionth of that, as its roundoff. Its neighbours stand for it.
 THIN = 1e-18
 
 #: A piece of a surface has a mean normal if its area vectors add up to at least this part of its area.
@@ -58,3 +58,12 @@ NEARLY = 1e-3
 
 #: A part that is cast back onto a facet starts clear of it by this part of its size and way.
 CLEAR_ROOM = 1e-3
+
+#: A triangle that others are clipped by is larger than it is by this part: far above roundoff, far below what a user sees.
+HAIR = 1e-10
+
+#: Triangles that lie behind each other are looked for up to this part beyond the greatest depth, where no more pairs than
+#: this (a count) touch: of few large triangles each says much of the patch, of many small ones those around its border are
+#: enough.
+BEHIND = 1e-6
+FEW_PAIRS = 256

@@ -1,4 +1,4 @@
-"""A closed mesh as rays from inside see it."""
+"""A mesh as contacts with another mesh see it: its tree, what is beyond its edges, and rays from inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import view_device
+from thud.bvh.mesh_edges import MeshEdges
 from thud.bvh.wide import LEAF, STACK, WideTree
+from thud.mesh.trees import BoxTree, box_tree
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
@@ -22,27 +24,32 @@ class RaySpace(NamedTuple):
     t_triangle: Floats
 
 
-class RaySide(NamedTuple):
-    """The mesh's wide tree, whether it is closed, whether its triangles face inward, and the work space of a thread."""
+class MeshSide(NamedTuple):
+    """One of two meshes."""
 
+    tree: BoxTree
+    edges: MeshEdges
     wide: WideTree
+    """For rays; of an open mesh there is none."""
     closed: int
     turned: int
+    """1 if the triangles face inward."""
     rays: RaySpace
+    """Work space of a thread."""
 
 
 _NONE = WideTree(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 _NO_SPACE = RaySpace(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0))
 
 
-def ray_side(mesh: TriangleMesh) -> RaySide:
-    """Of a mesh; an open one has no inside, and no tree is made."""
-    closed = mesh.is_closed
-    return RaySide(mesh.wide if closed else _NONE, int(closed), int(mesh.edges_beyond.turned[0]), _NO_SPACE)
+def mesh_side(mesh: TriangleMesh) -> MeshSide:
+    """Of a mesh; an open one has no inside, and no tree for rays is made."""
+    closed, edges = mesh.is_closed, mesh.edges_beyond
+    return MeshSide(box_tree(mesh), edges, mesh.wide if closed else _NONE, int(closed), int(edges.turned[0]), _NO_SPACE)
 
 
 @view_device
-def own_ray_side(side):
+def own_side(side):
     """The same with work space of its own."""
     rays = RaySpace(np.empty(STACK, np.int64), np.empty(STACK, np.float32), np.empty(8, np.float32), np.empty(LEAF))
-    return RaySide(side.wide, side.closed, side.turned, rays)
+    return MeshSide(side.tree, side.edges, side.wide, side.closed, side.turned, rays)

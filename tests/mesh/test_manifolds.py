@@ -1,0 +1,271 @@
+"""Contacts of meshes and fields that a solver can stand on: normals, extent, depth, ids, margins.
+
+The truth is known without any query: cubes and capsules on flat ground, at penetrations from 1e-9 to 1e-1 of their size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import Delaunay
+from scipy.spatial.transform import Rotation
+
+import thud
+from thud.errors import InvalidInputError, UnsupportedQueryError
+
+PENETRATIONS = (0.0, 1e-9, 1e-6, 1e-3, 1e-1)
+
+
+def cube_mesh(half: float = 0.5, inverted: bool = False) -> thud.TriangleMesh:
+    vertices = np.array([[x, y, z] for x in (-half, half) for y in (-half, half) for z in (-half, half)], dtype=float)
+    faces = np.array(
+        [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5,
+        7],
+         [1, 7, 3]]
+    )  # fmt: skip
+    return thud.TriangleMesh(vertices, faces[:, ::-1] if inverted else faces)
+
+
+def flat_floor(triangles: int, extent: float = 5.0, seed: int = 0) -> thud.TriangleMesh:
+    """An open mesh in the plane z = 0, triangulated at random, facing up."""
+    rng = np.random.default_rng(seed)
+    corners = [[-extent, -extent], [extent, -extent], [extent, extent], [-extent, extent]]
+    points = np.concatenate([corners, rng.uniform(-extent, extent, (triangles // 2, 2))])
+    return thud.TriangleMesh(np.c_[points, np.zeros(len(points))], Delaunay(points).simplices)
+
+
+CUBE, BOX = cube_mesh(), thud.Box([0.5, 0.5, 0.5])
+FLOOR = flat_floor(400)
+FIELD = thud.HeightField(np.zeros((41, 41)), 0.25, origin=[-5.0, -5.0, 0.0])
+
+
+def widths(points: np.ndarray, count: int = 16) -> np.ndarray:
+    """Extent of points along `count` directions in the plane z = 0."""
+    angle = np.linspace(0.0, np.pi, count, endpoint=False)
+    return np.ptp(points[:, :2] @ np.stack([np.cos(angle), np.sin(angle)]), axis=0)
+
+
+def overlap_corners(x: float, y: float, half: float = 0.5) -> np.ndarray:
+    """Corners of the rectangle that two unit squares share, one of them moved by (x, y)."""
+    low, high = np.maximum([-half, -half], [x - half, y - half]), np.minimum([half, half], [x + half, y + half])
+    return np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
+
+
+@pytest.mark.parametrize("penetration", PENETRATIONS)
+@pytest.mark.parametrize(("a", "b"), [(CUBE, CUBE), (CUBE, BOX), (BOX, CUBE), (cube_mesh(inverted=True), CUBE)])
+def test_stacked_cubes(a, b, penetration):
+    """One patch with the face's normal, the rectangle that they share, and the depth; whatever diagonals and sides there
+    are."""
+    for x, y in ((0.3, 0.2), (0.0, 0.0), (-0.25, 0.4), (0.5, 0.5), (0.0, 0.3)):
+        found = thud.contacts(a, b, None, thud.Pose([x, y, 1.0 - penetration]))
+        assert found.status.tolist() == [thud.Status.OVERLAPPING]
+        assert set(found.patch.tolist()) == {0}
+        np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (len(found.row), 1)), atol=1e-9)
+        np.testing.assert_allclose(found.depth, penetration, atol=1e-12)
+        np.testing.assert_allclose(widths(found.point), widths(overlap_corners(x, y)), atol=1e-9)
+        assert len(set(found.feature.tolist())) == len(found.row) == 4
+
+
+@pytest.mark.parametrize("gap", [1e-9, 1e-4, 0.05])
+@pytest.mark.parametrize(("a", "b"), [(CUBE, CUBE), (CUBE, BOX), (FLOOR, CUBE), (FLOOR, BOX), (FIELD, CUBE), (FIELD, BOX)])
+def test_apart_within_the_margin(a, b, gap):
+    """A whole patch, not one point, with negative depths."""
+    at = thud.Pose([0.3, 0.2, (1.0 if a is CUBE else 0.5) + gap])
+    found = thud.contacts(a, b, None, at, margin=0.1)
+    assert found.status.tolist() == [thud.Status.SEPARATED]
+    np.testing.assert_allclose(found.depth, -gap, atol=1e-12)
+    np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (len(found.row), 1)), atol=1e-9)
+    assert len(found.row) == 4
+    expected = (
+        overlap_corners(0.3, 0.2)
+        if a is CUBE
+        else overlap_corners(0.3, 0.2, 0.5) * 0.0 + np.array([[-0.2, -0.3], [0.8, -0.3], [0.8, 0.7], [-0.2, 0.7]])
+    )
+    np.testing.assert_allclose(widths(found.point), widths(expected), atol=1e-9)
+    assert len(thud.contacts(a, b, None, at, margin=0.5 * gap).row) == 0
+
+
+@pytest.mark.parametrize("ground", [FLOOR, FIELD, CUBE], ids=["floor", "field", "cube"])
+def test_a_lying_capsule_has_two_ends(ground):
+    """So that it does not rock; on open and on closed meshes."""
+    top = 0.5 if ground is CUBE else 0.0
+    lying = thud.Pose([0.01, 0.02, top + 0.2 - 1e-4], [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0])
+    found = thud.contacts(ground, thud.Capsule(0.2, 0.3), None, lying)
+    np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (len(found.row), 1)), atol=1e-9)
+    np.testing.assert_allclose(found.depth, 1e-4, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(found.point[:, 0]), 0.6, atol=1e-9)
+
+
+def slides(count: int, steps: int, seed: int = 1) -> np.ndarray:
+    """(count * steps, 7) poses of a cube of half a metre that slides in `count` directions, each at a turn of its own."""
+    rng = np.random.default_rng(seed)
+    angle, turn = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False), rng.uniform(0.0, np.pi, count)
+    way = np.linspace(0.0, 3.5, steps)
+    place = way[None, :, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)[:, None]
+    poses = np.zeros((count, steps, 7))
+    poses[..., :2], poses[..., 2] = place, 0.25 - 1e-5
+    poses[..., 3], poses[..., 6] = np.cos(0.5 * turn)[:, None], np.sin(0.5 * turn)[:, None]
+    return poses.reshape(-1, 7)
+
+
+@pytest.mark.parametrize("other", [thud.Box([0.25] * 3), cube_mesh(0.25)], ids=["box", "cube mesh"])
+@pytest.mark.parametrize("ground", [flat_floor(10_000), FIELD], ids=["floor", "field"])
+def test_nothing_catches_on_inner_edges(ground, other):
+    """A box that slides over flat ground in 100 directions: each normal within 0.1 degree of upright, each patch whole."""
+    poses = slides(100, 12)
+    found = thud.contacts(ground, other, None, poses)
+    assert (found.status == thud.Status.OVERLAPPING).all()
+    assert np.degrees(np.arccos(np.clip(found.normal[:, 2], -1.0, 1.0))).max() < 0.1
+    assert (np.bincount(found.row, minlength=len(poses)) == 4).all()
+    np.testing.assert_allclose(found.depth, 1e-5, atol=1e-9)
+    for row in range(0, len(poses), 37):
+        square = Rotation.from_quat(poses[row, [4, 5, 6, 3]]).apply([[x, y, 0.0] for x in (-0.25, 0.25) for y in (-0.25, 0.25)])
+        np.testing.assert_allclose(widths(found.point[found.row == row]), widths(square), rtol=1e-6)
+
+
+def test_a_box_in_a_corner_has_a_normal_of_each_wall():
+    """Floor and two walls, one open mesh, all facing inward."""
+    sheet, quad = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float) * 3.0, np.array([[0, 1, 2], [0, 2, 3]])
+    floor, wall_x, wall_y = sheet, sheet[:, [2, 0, 1]], sheet[:, [1, 2, 0]]
+    corner = thud.TriangleMesh(np.concatenate([floor, wall_x, wall_y]), np.concatenate([quad, quad + 4, quad + 8]))
+    for other in (thud.Box([0.5] * 3), cube_mesh(0.5)):
+        found = thud.contacts(corner, other, None, thud.Pose([0.499, 0.498, 0.497]))
+        assert sorted(map(tuple, np.round(found.normal, 9))) == sorted(
+            [(1.0, 0.0, 0.0)] * 4 + [(0.0, 1.0, 0.0)] * 4 + [(0.0, 0.0, 1.0)] * 4
+        )
+        for axis, depth in enumerate((1e-3, 2e-3, 3e-3)):
+            np.testing.assert_allclose(found.depth[found.normal[:, axis] > 0.5], depth, atol=1e-9)
+
+
+def test_the_front_is_outside_of_an_open_mesh():
+    """A box that has sunk through an open floor by more than its half is pushed to the front; or to where it came from."""
+    low = thud.Pose([0.1, 0.2, -0.3])
+    found = thud.contacts(FLOOR, BOX, None, low)
+    np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (len(found.row), 1)), atol=1e-9)
+    np.testing.assert_allclose(found.depth, 0.8, atol=1e-9)
+    for other in (BOX, CUBE):
+        below = thud.contacts(FLOOR, other, None, low, former_b=thud.Pose([0.1, 0.2, -0.6]))
+        np.testing.assert_allclose(below.normal, np.tile([0.0, 0.0, -1.0], (len(below.row), 1)), atol=1e-9)
+        np.testing.assert_allclose(below.depth, 0.2, atol=1e-9)
+        turned = thud.contacts(other, FLOOR, low, None, former_a=thud.Pose([0.1, 0.2, -0.6]))
+        np.testing.assert_allclose(turned.normal, -below.normal, atol=1e-12)
+    with pytest.raises(UnsupportedQueryError, match="former"):
+        thud.contacts(BOX, BOX, None, low, former_b=low)
+    with pytest.raises(InvalidInputError, match="former_b"):
+        thud.contacts(FLOOR, BOX, None, low, former_b=thud.Pose(np.zeros((3, 3))))
+
+
+def fine_ball(radius: float, rows: int = 24) -> thud.TriangleMesh:
+    """A closed UV ball."""
+    ring = 2 * rows
+    polar, around = np.linspace(0.0, np.pi, rows + 1)[1:-1], np.arange(ring) * (2.0 * np.pi / ring)
+    grid = np.stack(
+        [
+            np.outer(np.sin(polar), np.cos(around)),
+            np.outer(np.sin(polar), np.sin(around)),
+            np.outer(np.cos(polar), np.ones(ring)),
+        ],
+        axis=-1,
+    ).reshape(-1, 3)
+    vertices = radius * np.concatenate([[[0.0, 0.0, 1.0]], grid, [[0.0, 0.0, -1.0]]])
+    faces = []
+    for k in range(ring):
+        after = (k + 1) % ring
+        faces.append([0, 1 + k, 1 + after])
+        for row in range(rows - 2):
+            i, j = 1 + row * ring + k, 1 + row * ring + after
+            faces += [[i, i + ring, j + ring], [i, j + ring, j]]
+        last = 1 + (rows - 2) * ring
+        faces.append([len(vertices) - 1, last + after, last + k])
+    return thud.TriangleMesh(vertices, faces)
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-3, 0.02, 0.1])
+def test_a_fine_ball_sinks_into_a_slab(depth):
+    """What crosses is a ring; the deepest vertex lies inside the slab and meets no triangle."""
+    ball, slab = fine_ball(0.5), cube_mesh(2.0)
+    found = thud.contacts(slab, ball, None, thud.Pose([0.1, 0.2, 2.5 - depth]))
+    deepest = int(np.argmax(found.depth))
+    np.testing.assert_allclose(found.normal[deepest], [0.0, 0.0, 1.0], atol=1e-3)
+    assert found.depth[deepest] == pytest.approx(depth, abs=1e-6)
+    np.testing.assert_allclose(found.point[deepest, :2], [0.1, 0.2], atol=1e-3)
+    balls = thud.contacts(ball, ball, None, thud.Pose([0.0, 0.0, 1.0 - depth]))
+    assert balls.depth.max() == pytest.approx(depth, rel=0.05, abs=1e-6)
+    assert np.degrees(np.arccos(balls.normal[int(np.argmax(balls.depth)), 2])) < 3.0
+
+
+def test_ids_and_triangles():
+    """Ids name what touches and stay the same under small motions; triangles are rows of faces that hold the point."""
+    rng = np.random.default_rng(5)
+    for a, b in ((CUBE, CUBE), (CUBE, BOX), (FLOOR, CUBE), (FLOOR, BOX), (FIELD, BOX)):
+        height = (1.0 if a is CUBE else 0.5) - 1e-4
+        first = thud.contacts(a, b, None, thud.Pose([0.31, 0.17, height]))
+        where = dict(zip(first.feature.tolist(), first.point))
+        assert len(where) == len(first.row)
+        for _ in range(20):
+            step = rng.normal(size=3) * [1e-4, 1e-4, 1e-6]
+            turn = Rotation.from_rotvec(rng.normal(size=3) * 1e-6).as_quat()[[3, 0, 1, 2]]
+            again = thud.contacts(a, b, None, thud.Pose(np.array([0.31, 0.17, height]) + step, turn))
+            assert set(again.feature.tolist()) == set(where)
+            for feature, point in zip(again.feature.tolist(), again.point):
+                assert np.linalg.norm(point - where[feature]) < 5e-4
+        swapped = thud.contacts(b, a, thud.Pose([0.31, 0.17, height]), None)
+        assert {(f & 0xFFFFFFFF, f >> 32) for f in swapped.feature.tolist()} == {(f >> 32, f & 0xFFFFFFFF) for f in where}
+        np.testing.assert_array_equal(np.sort(swapped.triangle_b), np.sort(first.triangle_a))
+        if a is not FIELD:
+            for face, point, depth in zip(first.triangle_a, first.point, first.depth):
+                triangle = thud.TriangleMesh(a.vertices, a.faces[[face]])
+                assert thud.closest_point(triangle, point).distance[0] <= 0.5 * depth + 1e-9
+        assert (first.triangle_b == -1).all() == (b is BOX)
+
+
+def test_moving_both_and_scaling_changes_nothing():
+    """Rigid motion and scale, from a tenth of a millimetre to ten kilometres."""
+    rng = np.random.default_rng(6)
+    for scale in (1e-4, 1.0, 1e4):
+        cube, box = cube_mesh(0.5 * scale), thud.Box([0.5 * scale] * 3)
+        apart = thud.Pose(np.array([0.3, 0.2, 0.999]) * scale)
+        for other in (box, cube):
+            plain = thud.contacts(cube, other, None, apart)
+            for _ in range(5):
+                turn = Rotation.random(random_state=rng.integers(2**31)).as_quat()[[3, 0, 1, 2]]
+                place = thud.Pose(rng.normal(size=3) * scale, turn)
+                moved = thud.contacts(cube, other, place, place @ apart)
+                assert len(moved.row) == len(plain.row)
+                np.testing.assert_allclose(moved.depth, plain.depth, atol=1e-9 * scale)
+                normal = Rotation.from_quat(turn[[1, 2, 3, 0]]).apply([0.0, 0.0, 1.0])
+                np.testing.assert_allclose(moved.normal, np.tile(normal, (len(moved.row), 1)), atol=1e-8)
+
+
+def test_half_space():
+    """Corners below the plane, spread out; a mesh well below is all in it."""
+    ground = thud.HalfSpace([0.0, 0.0, 1.0], 0.25)
+    found = thud.contacts(CUBE, ground, thud.Pose([3.0, 2.0, 0.745]), None)
+    np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, -1.0], (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(found.depth, 0.005, atol=1e-12)
+    np.testing.assert_allclose(np.ptp(found.point, axis=0), [1.0, 1.0, 0.0], atol=1e-12)
+    near = thud.contacts(ground, CUBE, None, thud.Pose([3.0, 2.0, 0.76]), margin=0.02)
+    np.testing.assert_allclose(near.normal, np.tile([0.0, 0.0, 1.0], (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(near.depth, -0.01, atol=1e-12)
+    assert near.status.tolist() == [thud.Status.SEPARATED]
+
+
+def test_inside_of_a_closed_mesh():
+    """What touches no triangle gets the end of its way out."""
+    big = cube_mesh(2.0)
+    for other in (thud.Sphere(0.3), cube_mesh(0.3)):
+        found = thud.contacts(big, other, None, thud.Pose([0.0, 0.0, 1.2]))
+        assert found.status.tolist() == [thud.Status.OVERLAPPING]
+        np.testing.assert_allclose(found.normal, [[0.0, 0.0, 1.0]], atol=1e-3)
+        np.testing.assert_allclose(found.depth, 1.1, atol=1e-3)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_fewer_points(limit):
+    """At most so many; the deepest is among them."""
+    at = thud.Pose([0.3, 0.2, 0.99], [np.cos(0.005), np.sin(0.005), 0.0, 0.0])
+    for other in (BOX, CUBE):
+        whole = thud.contacts(CUBE, other, None, at)
+        found = thud.contacts(CUBE, other, None, at, max_points=limit)
+        assert len(found.row) == min(limit, len(whole.row))
+        assert found.depth.max() == pytest.approx(whole.depth.max(), abs=1e-9)
