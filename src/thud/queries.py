@@ -201,8 +201,8 @@ def contacts(
     Faces that meet give up to 8 points, edges and curved surfaces 1 or 2; each pair of convex parts of a compound is a
     patch of its own. Two overlapping half-spaces have status OVERLAPPING and no points. With a mesh or a height field a patch
     is what touches along one normal, at most 4 points of it; the normal is one of the surface, never one of an edge inside a
-    flat floor. The outside of an open mesh is where its triangles face, or where the other shape was, if `former_a` or `former_b`
-    says so.
+    flat floor. The outside of an open mesh is where its triangles face, or where the other shape was, if `former_a` or
+    `former_b` says so.
 
     Parameters
     ----------
@@ -225,8 +225,8 @@ def contacts(
         for rows, name in zip(former, ("former_a", "former_b"), strict=True):
             if len(rows) not in (1, pair[-1]):
                 raise InvalidInputError(f"{name}: expected 1 or {pair[-1]} poses, got {len(rows)}")
-        given = {"former_a": former[0], "former_b": former[1]}
-        return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads, **given)
+        options: dict[str, Any] = {"former_a": former[0], "former_b": former[1], "margin": margin, "max_points": max_points}
+        return ask_pair("contacts", *pair, threads=threads, **options)
     if pair[-1] == 1:
         plain = plain_pair(a, b)
         if plain is not None:

@@ -497,7 +497,7 @@ def contacts(
     limit, left = min(max_points, PATCH_POINTS), np.zeros(count, dtype=bool)
 
     def block(poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> np.ndarray:
-        marks = np.zeros(len(out.count), dtype=bool)
+        marks = np.zeros(len(out.counts), dtype=bool)
         rows, bodies = _rows_and_bodies(other)
         arguments = (field.grid, *bodies, poses_f, poses_o, margin, limit, room, out, marks)
         run_rows(rows, len(marks), threads, *arguments, rows_per_chunk=ROWS)

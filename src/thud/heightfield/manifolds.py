@@ -72,7 +72,7 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
         r, t = tree_pose(poses_f, row_of(poses_f, row), poses_o, row_o, grid.origin, zero)
         box = part_box(parts, r, t)
         reach = max(margin, TOUCHING * (size + abs(t[0]) + abs(t[1]) + abs(t[2])))
-        out.needed[row], out.count[row], border_out[row] = 0, 0, False
+        out.needed[row], out.counts[row], border_out[row] = 0, 0, False
         status, _count = meets_part(grid, parts, r, t, box, walk.stack, np.int64(0), walk.none)
         out.status[row] = status
         found = near_triangles(grid, parts, r, t, box, reach, walk, space.keys)
@@ -107,7 +107,7 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
             if points > 0:
                 deepest = space.points[0, HOW_DEEP]
             filled = put_contacts(out, row, filled, space, 0, points, patch, ro, to, margin, space.ints, False)
-        out.count[row] = filled
+        out.counts[row] = filled
         # What shows at no facet is below the ground, or deep in it.
         border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
         if grid.numbers[DEPTH] < math.inf and deepest < 0.0 and not border_out[row]:
@@ -172,7 +172,7 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
         row_f = row_of(poses_f, row)
         r, t = tree_pose(poses_f, row_f, poses_o, row_of(poses_o, row), grid.origin, tree.origin)
         reach = max(margin, TOUCHING * (size + abs(t[0]) + abs(t[1]) + abs(t[2])))
-        border_out[row], out.count[row] = False, 0
+        border_out[row], out.counts[row] = False, 0
         out.status[row] = meets_object(grid, other, r, t, walk)
         number = field_pairs(grid, other, r, t, reach, walk, more.queue, pairs, gaps)
         out.needed[row] = number
@@ -230,7 +230,7 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
             if points > 0:
                 deepest = space.points[0, HOW_DEEP]
             filled = put_contacts(out, row, filled, space, 0, points, patch, rf, tf, margin, more.ints, True)
-        out.count[row] = filled
+        out.counts[row] = filled
         # What shows at no facet is below the ground, or deep in it.
         border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
         if grid.numbers[DEPTH] < math.inf and deepest < 0.0 and not border_out[row]:

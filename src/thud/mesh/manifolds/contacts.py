@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -65,14 +66,14 @@ def mesh_convex_contacts(
 
         def half_space(poses_a: Floats, poses_b: Floats, _former: tuple[Floats, Floats], _room: int, out: ManifoldRows) -> None:
             arguments = (box_tree(a), a.edges_beyond, plane, poses_a, poses_b, margin, limit, out)
-            run_rows(mesh_half_space_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+            run_rows(mesh_half_space_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
         return collect(half_space, rows_a, rows_b, None, None, count)
 
     def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
         trees = (box_tree(a), a.edges_beyond, packed_with_triangle(b), convex_query(b).box)
         arguments = (*trees, poses_a, poses_b, *former, margin, limit, room, out)
-        run_rows(mesh_convex_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+        run_rows(mesh_convex_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed else (former_a, former_b)
     found = collect(rows, rows_a, rows_b, *former, count)
@@ -94,7 +95,7 @@ def mesh_mesh_contacts(
 
     def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
         arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, margin, limit, max(room, _MESH_FACETS), out)
-        run_rows(mesh_contact_rows, len(out.count), threads, *arguments, rows_per_chunk=ROWS)
+        run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)
     found = collect(rows, rows_a, rows_b, *former, count)
@@ -153,7 +154,7 @@ def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
 
 def with_contained(
     found: Contacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
-    inside_of: Callable[[Shape, Shape, Floats, Floats, int], np.ndarray],
+    inside_of: Callable[[Any, Any, Floats, Floats, int], np.ndarray],
 ) -> Contacts:  # fmt: skip
     """Overlaps that show at no triangle, one body inside the other, or whose searches did not converge, get the end of their
     way out as their contact."""

@@ -107,7 +107,7 @@ def mesh_convex_contact_rows(
         for k in range(3, 6):
             wide[k] = box[k] + reach
         found = reached_triangles(tree, edges, parts, wide, r, t, walk, space.keys)
-        out.needed[row], out.count[row], out.status[row] = found, 0, SEPARATED
+        out.needed[row], out.counts[row], out.status[row] = found, 0, SEPARATED
         if found > space.keys.shape[0]:
             continue
         many, was = np.int64(0), (0.0, 0.0, 0.0)
@@ -138,7 +138,7 @@ def mesh_convex_contact_rows(
         if deepest < 0.0:
             points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
             filled = put_contacts(out, row, filled, space, 0, points, patch, rs, ts, margin, space.ints, False)
-        out.count[row] = filled
+        out.counts[row] = filled
         if status == SEPARATED and found > 0:
             # What the facets did not tell, the boolean walk does.
             status = walk_convex(tree, parts, box, r, t, walk, no, none)[0]

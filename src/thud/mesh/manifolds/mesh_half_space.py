@@ -80,7 +80,7 @@ def mesh_half_space_contact_rows(start, stop, tree, edges, plane, poses_m, poses
                     stack[depth] = slot
                     depth += U(1)
         many = spread_points(points, count, n, limit, extent)
-        out.count[row] = many
+        out.counts[row] = many
         if deepest >= -touch:
             out.status[row] = OVERLAPPING
         for k in range(min(many, out.contacts.shape[1])):

@@ -255,7 +255,7 @@ def row_contacts(
     pairs, gaps = more.pairs, more.gaps
     short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
     number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), walk, pairs, gaps)
-    out.count[row], out.status[row] = 0, SEPARATED
+    out.counts[row], out.status[row] = 0, SEPARATED
     if number > pairs.shape[0] or number == 0:
         return number, 0.0
     for k in range(number):
@@ -331,7 +331,7 @@ def row_contacts(
             size,
         )  # fmt: skip
         filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
-    out.count[row] = filled
+    out.counts[row] = filled
     coarse = number <= FEW_PAIRS and deepest <= mean_extent(space.facets, many_a, more.facets, many_b)
     return np.int64(0), deepest if coarse else 0.0
 

@@ -14,7 +14,7 @@ from thud.mesh.tree_types import BOX_TREE
 
 _f2, _i1, _i2 = types.float64[:, ::1], types.int64[::1], types.int64[:, ::1]
 
-#: contacts, count, needed, status
+#: contacts, counts, needed, status
 MANIFOLD_ROWS = types.NamedTuple((types.float64[:, :, ::1], _i1, _i1, types.uint8[::1]), ManifoldRows)
 
 #: facets, ints, keys, directions, points, epa, polygons

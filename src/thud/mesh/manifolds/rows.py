@@ -35,7 +35,7 @@ class ManifoldRows(NamedTuple):
 
     contacts: Floats
     """(N, room, CONTACT) world frame."""
-    count: Ints
+    counts: Ints
     """(N,) how many a row has."""
     needed: Ints
     """(N,) how many facets there must be room for."""
