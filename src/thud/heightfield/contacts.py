@@ -50,7 +50,7 @@ from thud.heightfield.walk import box_may_meet, meets_part, nearest_part
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import U, tree_pose
-from thud.mesh.manifolds.contacts import collect, packed_with_triangle
+from thud.mesh.manifolds.contacts import collect, packed_with_triangle, shows_overlap
 from thud.mesh.manifolds.rows import ManifoldRows
 from thud.mesh.manifolds.tolerances import PATCH_POINTS
 from thud.mesh.mesh_convex import set_triangle
@@ -507,7 +507,7 @@ def contacts(
     if other.family == MESH and field.thickness is not None:
         # Ground inside a closed mesh shows at no triangle.
         left |= found.status == Status.SEPARATED
-    left |= (found.status == Status.OVERLAPPING) & (np.bincount(found.row[found.depth >= 0.0], minlength=count) == 0)
+    left |= (found.status == Status.OVERLAPPING) & ~shows_overlap(found, field, other, count)
     rows = np.flatnonzero(left)
     if len(rows) == 0:
         return found

@@ -24,14 +24,14 @@ from thud.heightfield.walk import box_may_meet, meets_part, nearest_part
 from thud.math.pose import load_rotation, load_translation, transform
 from thud.math.vec3 import sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
-from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
+from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import add_pieces, find_key, nearest_pair_point, pair_points, settle_pairs
 from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, sort_unique, tree_extent
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, own_packed, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import DEEPER, SURE, TOUCHING
+from thud.mesh.manifolds.tolerances import DEEPER, LOOK_AGAIN, SURE, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
 from thud.pairing.rows import row_of
@@ -75,39 +75,26 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
         out.needed[row], out.counts[row], border_out[row] = 0, 0, False
         status, _count = meets_part(grid, parts, r, t, box, walk.stack, np.int64(0), walk.none)
         out.status[row] = status
-        found = near_triangles(grid, parts, r, t, box, reach, walk, space.keys)
-        out.needed[row] = found
-        if found > space.keys.shape[0] or found == 0:
-            continue
-        sort_numbers(space.keys, np.int64(0), found)
-        many = np.int64(0)
-        for k in range(found):
-            border_out[row] = border_out[row] or at_border(grid, space.keys[k])
-            if load_field_facet(grid, space.keys[k], r, t, space.facets, space.ints, many):
-                many += 1
-        if border_out[row]:
-            continue
-        _status, directions = settle_facets(
-            packed, space.facets, space.ints, many, reach, size, space.directions, space.epa, space.polygons, space.points
-        )
         ro, to = load_rotation(poses_o, row_o), load_translation(poses_o, row_o)
-        filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-        for d in range(directions):
-            points = patch_points(
-                packed, space.facets, space.ints, many, reach, size, space.directions, np.int64(d), space.polygons,
-                space.points, limit,
-            )  # fmt: skip
-            for k in range(points):
-                deepest = max(deepest, space.points[k, HOW_DEEP])
-            if points > 0:
-                filled = put_contacts(out, row, filled, space, d, points, patch, ro, to, margin, space.ints, False)
-                patch += 1
-        if deepest < 0.0:
-            points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
-            if points > 0:
-                deepest = space.points[0, HOW_DEEP]
-            filled = put_contacts(out, row, filled, space, 0, points, patch, ro, to, margin, space.ints, False)
-        out.counts[row] = filled
+        look, deepest, again = 0.0, -math.inf, True
+        while again:
+            again = False
+            found = near_triangles(grid, parts, r, t, box, max(reach, look), walk, space.keys)
+            out.needed[row] = found
+            if found <= space.keys.shape[0] and found > 0:
+                sort_numbers(space.keys, np.int64(0), found)
+                many = np.int64(0)
+                for k in range(found):
+                    border_out[row] = border_out[row] or at_border(grid, space.keys[k])
+                    if load_field_facet(grid, space.keys[k], r, t, space.facets, space.ints, many):
+                        many += 1
+                _status, deepest = convex_contacts(packed, many, reach, look, size, margin, limit, ro, to, row, space, out)
+                # What lies above the shape along its way out, beside it, shows in a wider look.
+                again = look == 0.0 and deepest > LOOK_AGAIN * size and not border_out[row]
+                look = deepest
+        if out.needed[row] == 0 or border_out[row]:
+            continue
+        filled = out.counts[row]
         # What shows at no facet is below the ground, or deep in it.
         border_out[row] = filled == 0 or deepest > 0.5 * grid.numbers[DEPTH]
         if grid.numbers[DEPTH] < math.inf and deepest < 0.0 and not border_out[row]:

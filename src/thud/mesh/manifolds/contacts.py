@@ -24,7 +24,7 @@ from thud.mesh.manifolds.rows import (
     PATCH,
     ManifoldRows,
 )
-from thud.mesh.manifolds.tolerances import PATCH_POINTS
+from thud.mesh.manifolds.tolerances import PATCH_POINTS, SHOWN
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.contact_points import feature_ids
@@ -152,6 +152,14 @@ def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
     )
 
 
+def shows_overlap(found: Contacts, a: Shape, b: Shape, count: int) -> Bools:
+    """(N,) rows with a contact that is deep, or as near as the search of an overlap may be off."""
+    near = SHOWN * min(a.bounding_sphere()[1], b.bounding_sphere()[1])
+    shown = np.zeros(count, dtype=bool)
+    shown[found.row[found.depth >= -near]] = True
+    return shown
+
+
 def with_contained(
     found: Contacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
     inside_of: Callable[[Any, Any, Floats, Floats, int], np.ndarray],
@@ -162,20 +170,14 @@ def with_contained(
     if len(apart):
         poses = some_rows(rows_a, apart, count), some_rows(rows_b, apart, count)
         found.status[apart[inside_of(a, b, *poses, len(apart))]] = Status.OVERLAPPING
-    has = np.zeros(count, dtype=bool)
-    has[found.row[found.depth >= 0.0]] = True
-    lost = np.flatnonzero((found.status == Status.OVERLAPPING) & ~has)
+    lost = np.flatnonzero((found.status == Status.OVERLAPPING) & ~shows_overlap(found, a, b, count))
     if len(lost) == 0:
         return found
     poses = some_rows(rows_a, lost, count), some_rows(rows_b, lost, count)
     gap = signed_distance(a, b, *poses, len(lost), threads=threads)
     zero = np.zeros(len(lost), dtype=np.int64)
-    touches = np.bincount(found.row, minlength=count)[lost] > 0
-    # A row that has points within the margin touches all but: they say it better than a way out of roundoff's length.
-    kept = ~touches | (-gap.distance > 0.0)
     more = Contacts(
-        lost[kept], 0.5 * (gap.point_a + gap.point_b)[kept], gap.normal[kept], np.maximum(-gap.distance, 0.0)[kept], zero[kept],
-        zero[kept], found.status,
+        lost, 0.5 * (gap.point_a + gap.point_b), gap.normal, np.maximum(-gap.distance, 0.0), zero, zero.copy(), found.status,
     )  # fmt: skip
     patches = np.zeros(count, dtype=np.int64)
     np.maximum.at(patches, found.row, found.patch + 1)

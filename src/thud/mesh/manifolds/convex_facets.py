@@ -229,11 +229,12 @@ def nearest_at_corner(facets, ints, many, k, size):
     return True
 
 
-@kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8, f8[:,::1], epa_space, manifold_space, f8[:,::1]")
-def settle_facets(packed, facets, ints, many, margin, size, directions, space, polygons, points):
-    """(status, number of directions): gives each of the `many` facets its direction, or drops it."""
+@kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8, f8, f8[:,::1], epa_space, manifold_space, f8[:,::1]")
+def settle_facets(packed, facets, ints, many, margin, look, size, directions, space, polygons, points):
+    """(status, number of directions): gives each of the `many` facets its direction, or drops it. look: a way out that is short
+    in any case."""
     count, status = np.int64(0), SEPARATED
-    short = max(SURE * size, 0.0)
+    short = max(SURE * size, look * (1.0 + DEEPER))
     # Step 1.
     for k in range(many):
         n = facet_normal(facets, k)
@@ -375,7 +376,9 @@ def nearest_point(packed, facets, ints, many, deepest, directions, points, size)
     one of the surface, whatever its edges look like, since no other facet is nearer. Direction 0 becomes its own."""
     best, at = deepest + DEEPER * size, np.int64(-1)
     for k in range(many):
-        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > best:
+        # An overlap that the patches do not show is one of roundoff, whose normal says nothing.
+        shown = facets[k, DEPTH] >= 0.0 and deepest > -math.inf
+        if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > best and not shown:
             best, at = facets[k, DEPTH], np.int64(k)
     if at < 0:
         return np.int64(0)

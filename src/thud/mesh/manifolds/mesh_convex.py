@@ -12,11 +12,10 @@ from thud.convex.rows.contacts import longest_loop
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import cross, dot, sub
 from thud.mesh.box_tree import F, U, load_triangle, place_triangle, tree_pose
-from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
+from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.facets import set_facet, turn_facet
-from thud.mesh.manifolds.rows import new_facet_space, own_packed, put_contacts
-from thud.mesh.manifolds.spread import HOW_DEEP
-from thud.mesh.manifolds.tolerances import TOUCHING
+from thud.mesh.manifolds.rows import new_facet_space, own_packed
+from thud.mesh.manifolds.tolerances import LOOK_AGAIN, TOUCHING
 from thud.mesh.mesh_convex import box_extent, query_size, shape_query, walk_convex
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
@@ -104,41 +103,29 @@ def mesh_convex_contact_rows(
         r, t = tree_pose(poses_s, row_s, poses_m, row_of(poses_m, row), zero, tree.origin)
         # What touches by roundoff alone counts.
         reach = max(margin, TOUCHING * (size + abs(t[0]) + abs(t[1]) + abs(t[2])))
-        for k in range(3, 6):
-            wide[k] = box[k] + reach
-        found = reached_triangles(tree, edges, parts, wide, r, t, walk, space.keys)
-        out.needed[row], out.counts[row], out.status[row] = found, 0, SEPARATED
-        if found > space.keys.shape[0]:
-            continue
-        many, was = np.int64(0), (0.0, 0.0, 0.0)
+        was = (0.0, 0.0, 0.0)
         if former_m.shape[0] > 0:
             was = former_center(parts, former_m, former_s, row, tree.origin)
-        for k in range(found):
-            position = space.keys[k] % _POSITIONS
-            turned = edges.turned[0] == 1
-            if former_m.shape[0] > 0:
-                turned = is_behind(tree, position, was)
-            if load_facet(tree, edges, position, r, t, space.facets, space.ints, many, turned):
-                many += 1
-        status, directions = settle_facets(
-            packed, space.facets, space.ints, many, reach, size, space.directions, space.epa, space.polygons, space.points
-        )
         rs, ts = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
-        filled, patch, deepest = np.int64(0), np.int64(0), -np.inf
-        for d in range(directions):
-            points = patch_points(
-                packed, space.facets, space.ints, many, reach, size, space.directions, np.int64(d), space.polygons,
-                space.points, limit,
-            )  # fmt: skip
-            for k in range(points):
-                deepest = max(deepest, space.points[k, HOW_DEEP])
-            if points > 0:
-                filled = put_contacts(out, row, filled, space, d, points, patch, rs, ts, margin, space.ints, False)
-                patch += 1
-        if deepest < 0.0:
-            points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
-            filled = put_contacts(out, row, filled, space, 0, points, patch, rs, ts, margin, space.ints, False)
-        out.counts[row] = filled
+        look, status, found, again = 0.0, SEPARATED, np.int64(0), True
+        while again:
+            for k in range(3, 6):
+                wide[k] = box[k] + max(reach, look)
+            found = reached_triangles(tree, edges, parts, wide, r, t, walk, space.keys)
+            out.needed[row], out.counts[row], again = found, 0, False
+            if found <= space.keys.shape[0]:
+                many = np.int64(0)
+                for k in range(found):
+                    position = space.keys[k] % _POSITIONS
+                    turned = edges.turned[0] == 1
+                    if former_m.shape[0] > 0:
+                        turned = is_behind(tree, position, was)
+                    if load_facet(tree, edges, position, r, t, space.facets, space.ints, many, turned):
+                        many += 1
+                status, deepest = convex_contacts(packed, many, reach, look, size, margin, limit, rs, ts, row, space, out)
+                # What lies above the shape along its way out, beside it, shows in a wider look.
+                again = look == 0.0 and deepest > LOOK_AGAIN * size
+                look = deepest
         if status == SEPARATED and found > 0:
             # What the facets did not tell, the boolean walk does.
             status = walk_convex(tree, parts, box, r, t, walk, no, none)[0]

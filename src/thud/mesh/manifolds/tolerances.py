@@ -67,3 +67,10 @@ HAIR = 1e-10
 #: enough.
 BEHIND = 1e-6
 FEW_PAIRS = 256
+
+#: Points this near, in units of the smaller body, stand for an overlap: searches on curved shapes may call a gap of 1e-8 one.
+SHOWN = 1e-6
+
+#: Contacts deeper than this part of the size are looked at again, with what lies above the shape along its way out but beside
+#: it: less deep ones hide no more of their patch than that.
+LOOK_AGAIN = 0.01

@@ -1,0 +1,39 @@
+"""The contacts of one row of a convex part on facets: directions, patches, and where they are written to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import kernel
+from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
+from thud.mesh.manifolds.rows import put_contacts
+from thud.mesh.manifolds.spread import HOW_DEEP
+
+
+@kernel(inner="packed, i8, f8, f8, f8, f8, i8, mat3, vec3, i8, facet_space, manifold_rows")
+def convex_contacts(packed, many, reach, look, size, margin, limit, r, t, row, space, out):
+    """(status as far as it is known, greatest depth or -inf) of part 0 on the first `many` facets, whose frame is at (R, t) in
+    the world. look: a way out that is short in any case."""
+    status, directions = settle_facets(
+        packed, space.facets, space.ints, many, reach, look, size, space.directions, space.epa, space.polygons, space.points
+    )
+    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
+    for d in range(directions):
+        points = patch_points(
+            packed, space.facets, space.ints, many, reach, size, space.directions, np.int64(d), space.polygons, space.points,
+            limit,
+        )  # fmt: skip
+        for k in range(points):
+            deepest = max(deepest, space.points[k, HOW_DEEP])
+        if points > 0:
+            filled = put_contacts(out, row, filled, space, d, points, patch, r, t, margin, space.ints, False)
+            patch += 1
+    if deepest < 0.0:
+        points = nearest_point(packed, space.facets, space.ints, many, deepest, space.directions, space.points, size)
+        if points > 0:
+            deepest = space.points[0, HOW_DEEP]
+        filled = put_contacts(out, row, filled, space, 0, points, patch, r, t, margin, space.ints, False)
+    out.counts[row] = filled
+    return status, deepest
