@@ -1,8 +1,8 @@
 """How deep two scans overlap: signed distance and overlap patches, beside coal's contacts, one core.
 
 Closed bumpy bodies of growing numbers of triangles, from a graze to nearly one place. coal offers no penetration depth of
-meshes; its contacts have one a pair of triangles, of which the largest is the nearest to it. A note says how often moving B out by
-each answer left the two disjoint.
+meshes; its contacts have one a pair of triangles, of which the largest is the nearest to it. A note says how often moving B out
+by each answer left the two disjoint.
 """
 
 from __future__ import annotations

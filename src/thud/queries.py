@@ -225,12 +225,12 @@ def overlap_patches(
     max_points: int = MANIFOLD_POINTS,
     threads: int | None = None,
 ) -> Contacts:
-    """How deep, and along what, two shapes overlap, for one or N poses each: a patch for each connected run of the curve where the
-    surfaces of two meshes cross, with what it cuts off of either inside the other.
+    """How deep, and along what, two shapes overlap, for one or N poses each: a patch for each connected run of the curve where
+    the surfaces of two meshes cross, with what it cuts off of either inside the other.
 
     B moved along a patch's normal by its largest depth clears the patch's triangles of each other. The normal is the mean of
-    theirs unless another direction clears them in a 5 % shorter way. Points are corners of one surface below the other, measured
-    along the normal, and where the patch separates last. For two shapes without a mesh: their `contacts`.
+    theirs unless another direction clears them in a 5 % shorter way. Points are corners of one surface below the other,
+    measured along the normal, and where the patch separates last. For two shapes without a mesh: their `contacts`.
 
     Parameters
     ----------

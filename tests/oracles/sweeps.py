@@ -28,8 +28,8 @@ def hits_along(origins: Floats, direction: Floats, corners: Floats) -> Floats:
 
 
 def clearing_length(a: Floats, b: Floats, direction: Floats) -> float:
-    """The least length from which on B, moved along the unit direction, is clear of A for good: the last contact of a corner and a
-    face, or of two edges. (T, 3, 3) corners each. 0 if there is none."""
+    """The least length from which on B, moved along the unit direction, is clear of A for good: the last contact of a corner
+    and a face, or of two edges. (T, 3, 3) corners each. 0 if there is none."""
     best = [0.0]
     best.append(np.max(np.nan_to_num(hits_along(b.reshape(-1, 3), direction, a)), initial=0.0))
     best.append(np.max(np.nan_to_num(hits_along(a.reshape(-1, 3), -direction, b)), initial=0.0))

@@ -35,6 +35,7 @@ from thud.mesh.tolerances import (
     DEPTH_STEPS,
     DEPTH_WIDER,
     LEAST_WAY_OUT,
+    WAY_STARTS,
 )
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import MESH
@@ -65,8 +66,6 @@ def signed_distance(
     """Signed distances of `count` rows, of any two shapes that can be cast: in an overlap the negative length of a
     translation of B, along the normal, after which the two are disjoint."""
     out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
-    if isinstance(a, TriangleMesh) and isinstance(b, TriangleMesh):
-        return _mesh_depths(a, b, rows_a, rows_b, count, out, threads)
     for row in np.flatnonzero(out.distance == 0.0):
         pose_a, pose_b = some_rows(rows_a, np.array([row]), count), some_rows(rows_b, np.array([row]), count)
         found = clearing_translation(a, b, pose_a[:1], pose_b[:1], threads)
@@ -77,10 +76,12 @@ def signed_distance(
     return out
 
 
-def _mesh_depths(
-    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, out: Distances, threads: int | None
-) -> Distances:
-    """The rows of two meshes that overlap, which have the distance 0, with their depths."""
+def mesh_signed_distance(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    reach: float = np.inf, threads: int | None = None,
+) -> Distances:  # fmt: skip
+    """The same of two meshes."""
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
     rows = np.flatnonzero(out.distance == 0.0)
     if len(rows) == 0:
         return out
@@ -93,7 +94,7 @@ def _mesh_depths(
     out.point_a[rows[deep]] = point[deep]
     out.point_b[rows] = out.point_a[rows] - shift
     out.normal[rows[deep]] = shift[deep] / depth[deep, None]
-    for k in np.flatnonzero(~deep):
+    for k in np.flatnonzero(~deep).tolist():
         pose_a, pose_b = (pose[min(k, len(pose) - 1)][None] for pose in poses)
         out.normal[rows[k]] = _any_normal(a, b, pose_a, pose_b)
     out.status[rows] = np.where(free, Status.OVERLAPPING, Status.UNCONVERGED)
@@ -102,22 +103,20 @@ def _mesh_depths(
 
 def mesh_ways_out(
     a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
-    *, directions: int = DEPTH_DIRECTIONS, starts: int = DEPTH_STARTS,
+    *, directions: int = DEPTH_DIRECTIONS, starts: int = WAY_STARTS,
 ) -> tuple[Floats, Floats, Bools]:  # fmt: skip
     """(translations of B, points of A, whether found free) of rows that overlap; see `way_out.way_out_rows`."""
     from thud.mesh.overlap_pair import overlap_pair
     from thud.mesh.way_out import way_out_rows
 
-    first, far = hulls_parted(a, b, rows_a, rows_b, count, threads), far_apart(a, b, rows_a, rows_b, count)
+    first = hulls_parted(a, b, rows_a, rows_b, count, threads)
     shift, point, free = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.bool_)
-    arguments = (overlap_pair(a, b), rows_a, rows_b, first, far, mixed_directions(directions), starts, shift, point, free)
+    arguments = (overlap_pair(a, b), rows_a, rows_b, first, mixed_directions(directions), starts, shift, point, free)
     run_rows(way_out_rows, count, threads, *arguments, rows_per_chunk=1)
     return shift, point, free
 
 
-def hulls_parted(
-    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
-) -> Floats:
+def hulls_parted(a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> Floats:
     """(count, 3) translations of B that part the hulls; where these are not known to overlap a small one."""
     packed = pack((convex_cover(a), convex_cover(b)))
     found = dispatch.distance(packed, PAIR, rows_a, rows_b, 0, count, signed=True, threads=threads)
@@ -125,14 +124,6 @@ def hulls_parted(
     least = np.array([0.0, 0.0, CLEAR_LEAST * float(np.linalg.norm(a.half_extents) + np.linalg.norm(b.half_extents))])
     good = (found.distance < 0.0) & np.isfinite(found.distance) & found.normal.any(axis=1)
     return np.where(good[:, None], shift, least)
-
-
-def far_apart(a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int) -> Floats:
-    """(count,) lengths that, along any direction, part balls about the two."""
-    places = [rows[:, :9].reshape(-1, 3, 3) @ mesh.origin + rows[:, 9:] for mesh, rows in ((a, rows_a), (b, rows_b))]
-    away = np.linalg.norm(places[1] - places[0], axis=1)
-    radii = float(np.linalg.norm(a.half_extents) + np.linalg.norm(b.half_extents))
-    return np.ascontiguousarray(np.broadcast_to(1.001 * (away + radii), count))
 
 
 def _any_normal(a: Shape, b: Shape, row_a: Floats, row_b: Floats) -> Floats:

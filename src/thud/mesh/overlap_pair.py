@@ -51,8 +51,8 @@ class SearchSpace(NamedTuple):
     """(1, 2) tree positions of two triangles that meet."""
     known: Ints
     """(WAY_KNOWN, 2) those found last, to be tried first."""
-    count: Ints
-    """(1,) how many were found."""
+    tries: Ints
+    """(1,) how many of these there are."""
     planes: Floats
     """(WAY_PLANES, 4) normals and offsets of planes that B's way must stay above."""
     seeds: Floats

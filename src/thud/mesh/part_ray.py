@@ -12,8 +12,8 @@ from thud.mesh.tolerances import SWEEP_EDGE
 
 @device
 def ray_meets(o, d, triangle, touch):
-    """Distance along the unit vector d at which a point o meets a triangle, its edges being part of it; inf if it does not. What
-    lies behind by up to `touch` is at 0."""
+    """Distance along the unit vector d at which a point o meets a triangle, its edges being part of it; inf if it does not.
+    What lies behind by up to `touch` is at 0."""
     e, f = sub(triangle[1], triangle[0]), sub(triangle[2], triangle[0])
     c = cross(d, f)
     det = dot(e, c)

@@ -82,15 +82,26 @@ def parts_meet(a, b, part, r, t, space, found_out):
         i, j = stack[depth], stack[depth + U(1)]
 
 
-@kernel(inner="part_tree, part_tree, i8, mat3, vec3, vec3, f8, walk_space")
-def first_touch(a, b, part, r, t, m, latest, space):
-    """(time, normal against the motion, point): when and where the part's triangles of B, moving by m, first meet those of A, at
-    up to `latest`; time is inf if they do not. Triangles that overlap at the start are not seen."""
+@kernel(inner="part_tree, part_tree, i8, mat3, vec3, vec3, f8, walk_space, i8[:,::1], i8, i8[:,::1]")
+def first_touch(a, b, part, r, t, m, latest, space, known, count, found_out):
+    """(time, normal against the motion, point): when and where the part's triangles of B, moving by m, first meet those of A,
+    at up to `latest`; time is inf if they do not. Triangles that overlap at the start are not seen.
+
+    known[:count]: tree positions of pairs to look at first. found_out[0]: those of the pair that touches; -1 if it is a known
+    one."""
     size = pair_size(a, b, t) + abs(m[0]) + abs(m[1]) + abs(m[2])
     touch = PASS_TOUCH * size
     b_in_a, a_in_b, slow_b, slow_a, slack = pair_sweep(r, t, m, F(BOX_SLACK * size))
     zero = (0.0, 0.0, 0.0)
     best, normal, point = math.inf, zero, zero
+    found_out[0, 0], found_out[0, 1] = -1, -1
+    for k in range(count):
+        p = load_triangle(a.corners, U(known[k, 0]))
+        q = place_triangle(r, t, load_triangle(b.corners, U(known[k, 1])))
+        if pass_time(p, q, m, touch) <= min(best, latest):
+            time, n, x = sweep_triangles(p, q, m, min(best, latest))
+            if time < best:
+                best, normal, point = time, n, x
     depth = begin_walk(space)
     while depth > U(0):
         limit = min(best, latest)
@@ -108,6 +119,7 @@ def first_touch(a, b, part, r, t, m, latest, space):
                 time, n, x = sweep_triangles(p, q, m, limit)
                 if time < best:
                     best, normal, point = time, n, x
+                    found_out[0, 0], found_out[0, 1] = -1 - down_a, -1 - down_b
             continue
         box_a, box_b = load_slot(a.boxes, i), load_slot(b.boxes, j)
         open_a = down_b < 0 or (down_a >= 0 and box_a[3] + box_a[4] + box_a[5] >= box_b[3] + box_b[4] + box_b[5])

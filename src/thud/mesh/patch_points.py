@@ -21,7 +21,7 @@ from thud.mesh.overlap_pair import new_search_space
 from thud.mesh.part_ray import part_height
 from thud.mesh.part_walk import mark_part
 from thud.mesh.tolerances import BOX_SLACK, NO_MEAN, PATCH_AGREE, PATCH_NORMAL, PATCH_STARTS, SPAN_ROUNDING, WAY_GAP
-from thud.mesh.way_out import free_start, let_go, shortest_way
+from thud.mesh.way_out import far_apart, free_start, let_go, shortest_way
 from thud.pairing.tolerances import SPREAD_LEAST
 
 
@@ -41,16 +41,16 @@ def mean_normal(mesh, listed, start, stop):
     return scale(total, (-1.0 if mesh.inverted else 1.0) / area)
 
 
-@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, i8, f8, f8[:,::1], search_space")
-def patch_way(pair, part, r, t, mean, solid, far, directions, space):
+@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, i8, f8[:,::1], search_space")
+def patch_way(pair, part, r, t, mean, solid, directions, space):
     """(translation that clears the patch, point of A where it is let go, normal)."""
     none = (0.0, 0.0, 0.0)
     size = pair_size(pair.a, pair.b, t)
     gap = WAY_GAP * size
-    space.count[0] = 0
-    length = norm(mean)
+    space.tries[0] = 0
+    length, far = norm(mean), far_apart(pair, t)
     if length < NO_MEAN:
-        _free, s = free_start(pair, part, r, t, (0.0, 0.0, far), far, space)
+        _free, s = free_start(pair, part, r, t, (0.0, 0.0, far), space)
         s = shortest_way(pair, part, r, t, s, none, directions, np.int64(PATCH_STARTS), gap, space)
         _free, s, point = let_go(pair, part, r, t, s, size, space)
         depth = norm(s)
@@ -100,8 +100,8 @@ def sift_down(key, heap, root, count):
 def spread_corners(
     pair, part, r, t, normal, shift, point, corners, below, count, away, heap, most, point_out, depth_out, row, space
 ):
-    """How many contact points a patch has: at most `most`, written from `row` on. corners[:below] are those of B, the others, up to
-    `count`, those of A; in the frame of A's tree. away, heap: work space."""
+    """How many contact points a patch has: at most `most`, written from `row` on. corners[:below] are those of B, the others,
+    up to `count`, those of A; in the frame of A's tree. away, heap: work space."""
     size = pair_size(pair.a, pair.b, t)
     slack, touch = BOX_SLACK * size, TOUCH * size
     depth = norm(shift)
@@ -157,11 +157,11 @@ def spread_corners(
 
 
 @kernel(
-    "i8, i8, overlap_pair, patch_mesh, patch_mesh, patch_space, patch_space, i8[:,::1], f8[:,::1], f8[:,::1], f8, f8[:,::1], i8, "
+    "i8, i8, overlap_pair, patch_mesh, patch_mesh, patch_space, patch_space, i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8, "
     "f8[:,::1], f8[:,::1], f8[::1], i8[::1], i8[:,::1]"
 )
 def patch_contacts(
-    patches, before, pair, a, b, space_a, space_b, start, pose_a, pose_b, far, directions, most,
+    patches, before, pair, a, b, space_a, space_b, start, pose_a, pose_b, directions, most,
     point_out, normal_out, depth_out, count_out, first_out,
 ):  # fmt: skip
     """Points of each of the patches that `find_patches` found: those of patch p from row `most` p on; how many, the normal, and
@@ -182,7 +182,7 @@ def patch_contacts(
             mean_normal(a, space_a.listed, start[0, p], start[0, p + 1]),
             rotate(r, mean_normal(b, space_b.listed, start[1, p], start[1, p + 1])),
         )
-        shift, point, normal = patch_way(pair, part, r, t, mean, solid, far, directions, space)
+        shift, point, normal = patch_way(pair, part, r, t, mean, solid, directions, space)
         below = np.int64(0)
         for k in range(start[3, p], start[3, p + 1]):
             x = transform(r, t, sub(load3(b.vertices, space_b.places[k], 0), origin_b))

@@ -20,8 +20,8 @@ from thud.mesh.contains import parity_in_mesh
 
 @kernel(inner="patch_mesh, patch_space, i8, i8, i8")
 def flood(mesh, space, place, label, used):
-    """Label the triangles that do not cross and hang together with `place`, and list them from region[used] on. Returns how many
-    are listed then."""
+    """Label the triangles that do not cross and hang together with `place`, and list them from region[used] on. Returns how
+    many are listed then."""
     space.waiting[0], waiting = place, 1
     space.place_label[place] = label
     while waiting > 0:
@@ -45,8 +45,8 @@ def flood(mesh, space, place, label, used):
 
 @kernel(inner="patch_mesh, patch_space, i8, wide_tree, i8, f8[:,::1], f8[:,::1], i8[::1], f4[::1], f8[::1]")
 def cut_off(mesh, space, crossing, wide, closed, pose, other, stack, t_box, t_triangle):
-    """(how many regions, how many triangles in them) of what the crossing triangles cut off inside the other mesh, `wide`, if it is
-    closed. pose, other: (1, 12) poses of the two."""
+    """(how many regions, how many triangles in them) of what the crossing triangles cut off inside the other mesh, `wide`, if
+    it is closed. pose, other: (1, 12) poses of the two."""
     regions, used = 0, 0
     if closed == 0:
         return regions, used
@@ -84,10 +84,10 @@ def join_regions(mesh, space, crossing, first, first_region, parent):
 @device
 def has_region(mesh, space, place):
     """Whether one of the triangles about a place is cut off."""
+    found = False
     for k in range(mesh.fan_start[place], mesh.fan_start[place + 1]):
-        if space.face_label[mesh.fan_face[k]] > 0:
-            return True
-    return False
+        found = found or space.face_label[mesh.fan_face[k]] > 0
+    return found
 
 
 @device
@@ -154,12 +154,8 @@ def find_patches(a, b, wide_a, wide_b, pose_a, pose_b, pairs, space_a, space_b, 
             space_b.crossing[crossing_b] = pairs[k, 1]
             crossing_b += 1
             space_b.face_label[pairs[k, 1]] = -crossing_b
-    regions_a, used_a = cut_off(
-        a, space_a, np.int64(crossing_a), wide_b, b.closed, pose_a, pose_b, stack, t_box, t_triangle
-    )
-    regions_b, used_b = cut_off(
-        b, space_b, np.int64(crossing_b), wide_a, a.closed, pose_b, pose_a, stack, t_box, t_triangle
-    )
+    regions_a, used_a = cut_off(a, space_a, np.int64(crossing_a), wide_b, b.closed, pose_a, pose_b, stack, t_box, t_triangle)
+    regions_b, used_b = cut_off(b, space_b, np.int64(crossing_b), wide_a, a.closed, pose_b, pose_a, stack, t_box, t_triangle)
     first_b = crossing_a
     first_region_a = crossing_a + crossing_b
     first_region_b = first_region_a + regions_a

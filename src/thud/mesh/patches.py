@@ -15,7 +15,7 @@ import numpy as np
 from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.mesh.convex_patches import convex_mesh_patches, mesh_convex_patches
-from thud.mesh.depth import far_apart, mesh_ways_out, mixed_directions
+from thud.mesh.depth import mesh_ways_out, mixed_directions
 from thud.mesh.dispatch import convex_distance, distance, triangle_pairs
 from thud.mesh.overlap_pair import overlap_pair
 from thud.mesh.patch_mesh import patch_mesh, patch_space
@@ -54,7 +54,9 @@ def mesh_convex_overlap_patches(
     return mesh_convex_patches(a, b, rows_a, rows_b, count, gap, max_points, threads)
 
 
-def contact_patches(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, max_points: int, threads: int | None) -> Contacts:
+def contact_patches(
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, max_points: int, threads: int | None
+) -> Contacts:
     """Of shapes without crossing curves of triangles: their contacts."""
     return ask_pair("contacts", a, b, rows_a, rows_b, count, margin=0.0, max_points=max_points, threads=threads)
 
@@ -104,7 +106,7 @@ def _overlaps(
 
     pairs = triangle_pairs(a, b, rows_a, rows_b, count, threads=threads)
     begin = np.searchsorted(pairs.row, np.arange(count + 1))
-    meshes, far = (patch_mesh(a), patch_mesh(b)), far_apart(a, b, rows_a, rows_b, count)
+    meshes = patch_mesh(a), patch_mesh(b)
     around = mixed_directions(PATCH_DIRECTIONS)
     found: list[_Points | None] = [None] * count
 
@@ -123,7 +125,7 @@ def _overlaps(
             point, depth = np.empty((patches * max_points, 3)), np.empty(patches * max_points)
             normal, points = np.empty((patches, 3)), np.empty(patches, dtype=np.int64)
             least = np.empty((patches, 2), dtype=np.int64)
-            arguments = (*meshes, *spaces, first, *poses, far[row], around, max_points, point, normal, depth, points, least)
+            arguments = (*meshes, *spaces, first, *poses, around, max_points, point, normal, depth, points, least)
             patch_contacts(patches, before, pair, *arguments)
             before += patches
             number = np.repeat(np.arange(patches), points)
@@ -137,8 +139,8 @@ def _overlaps(
 
 def _contained(a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, row: int, threads: int | None) -> _Points:
     """One inside the other, whose surfaces do not meet: one patch that leads out."""
-    poses = [rows[[row if len(rows) > 1 else 0]] for rows in (rows_a, rows_b)]
-    shift, point, _free = mesh_ways_out(a, b, *poses, 1, threads, directions=PATCH_DIRECTIONS, starts=PATCH_STARTS)
+    pose_a, pose_b = (rows[[row if len(rows) > 1 else 0]] for rows in (rows_a, rows_b))
+    shift, point, _free = mesh_ways_out(a, b, pose_a, pose_b, 1, threads, directions=PATCH_DIRECTIONS, starts=PATCH_STARTS)
     depth = float(np.linalg.norm(shift))
     normal = shift[0] / depth if depth > 0.0 else np.array([0.0, 0.0, 1.0])
     return _one_point(point[0] - 0.5 * shift[0], normal, depth)

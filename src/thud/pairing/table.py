@@ -83,7 +83,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (MESH, MESH): {
         "intersects": Entry("thud.mesh.dispatch:intersects", _CACHE),
         "distance": Entry("thud.mesh.dispatch:distance", _CACHE),
-        "signed_distance": _DEPTH,
+        "signed_distance": Entry("thud.mesh.depth:mesh_signed_distance"),
         "contacts": Entry("thud.mesh.contacts:mesh_mesh_contacts"),
         "overlap_patches": Entry("thud.mesh.patches:overlap_patches"),
         "cast": Entry("thud.mesh.casts:cast"),
