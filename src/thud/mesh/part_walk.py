@@ -13,7 +13,7 @@ from thud._core.decorators import kernel
 from thud._core.simd_boxes import boxes_meet8, boxes_sweep8, lowest_bit
 from thud.constants import TOUCH
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, push_pairs
-from thud.mesh.cast import begin_walk, pair_sweep, pass_time
+from thud.mesh.cast import begin_walk, pair_sweep, pass_time, plane_entry
 from thud.mesh.mesh_mesh import triangle_pair
 from thud.mesh.tolerances import BOUND_ROUNDING, BOX_SLACK, PASS_TOUCH
 from thud.mesh.triangle_sweep import sweep_triangles
@@ -115,7 +115,8 @@ def first_touch(a, b, part, r, t, m, latest, space, known, count, found_out):
         if down_a < 0 and down_b < 0:
             p = load_triangle(a.corners, U(-1 - down_a))
             q = place_triangle(r, t, load_triangle(b.corners, U(-1 - down_b)))
-            if pass_time(p, q, m, touch) <= limit:
+            # Most are still apart then by the plane of one of them, which costs little to see.
+            if plane_entry(p, q, m, touch) <= limit and pass_time(p, q, m, touch) <= limit:
                 time, n, x = sweep_triangles(p, q, m, limit)
                 if time < best:
                     best, normal, point = time, n, x

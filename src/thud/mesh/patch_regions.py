@@ -136,13 +136,13 @@ def list_patches(mesh, space, crossing, used, first, first_region, parent, patch
 
 
 @kernel(
-    "patch_mesh, patch_mesh, wide_tree, wide_tree, f8[:,::1], f8[:,::1], i8[:,::1], patch_space, patch_space, i4[::1], i8[::1], "
-    "i8[:,::1]"
+    "patch_mesh, patch_mesh, wide_tree, wide_tree, f8[:,::1], f8[:,::1], i8[:,::1], patch_space, patch_space, i4[::1], "
+    "i8[::1], i8[:,::1]"
 )
 def find_patches(a, b, wide_a, wide_b, pose_a, pose_b, pairs, space_a, space_b, parent, patch, start_out):
     """How many patches there are of two meshes whose triangles pairs[k, 0] and pairs[k, 1] meet, numbered by their first pair.
-    start_out: (4, more than patches) where the triangles of A and of B, and their places inside the other, begin. parent and patch:
-    room for eight nodes a pair."""
+    start_out: (4, more than patches) where the triangles of A and of B, and their places inside the other, begin. parent and
+    patch: room for eight nodes a pair."""
     stack, t_box, t_triangle = np.empty(STACK, np.int64), np.empty(8, np.float32), np.empty(LEAF)
     crossing_a, crossing_b = 0, 0
     for k in range(pairs.shape[0]):

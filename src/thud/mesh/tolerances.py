@@ -135,13 +135,15 @@ SWEEP_PARALLEL = 1e-20
 WAY_GAP = 1e-8
 WAY_LET_GO = 1e-9
 
-#: Such a way ends where a round of it gains less than this part of its length; and after so many casts (a count): it takes
-#: 5 to 20. What is reached by then is valid.
+#: Such a way ends where a round of it gains less than this part of its length, the last one at WAY_GAIN_LAST; and after so many
+#: casts (a count): it takes 5 to 20. What is reached by then is valid.
 WAY_GAIN = 1e-4
+WAY_GAIN_LAST = 1e-6
 WAY_STEPS = 60
 
-#: Planes met within this part of the way's length of each other hold one point of it: the length changes by its square.
-WAY_STILL = 1e-3
+#: Planes met within this times the root of the gain, in units of the way's length, hold one point of it: the length changes by
+#: the square.
+WAY_STILL = 0.1
 
 #: Planes that hold the way up, of those met last (a count): three hold a point, and a few more lie near.
 WAY_PLANES = 8
@@ -152,18 +154,19 @@ WAY_SLOPE = 1e-9
 #: Two triangles that meet are kept to be tried first, this many (a count): 32 tests take as long as a twentieth of a walk.
 WAY_KNOWN = 32
 
-#: Places where ways begin (a count), room for them, and the cosine above which two of them count as one: 18 degrees. On 280 scenes of
-#: bumpy, rough, flat and long bodies three ways came within 0.6 % of the best of eight from twice as many directions.
+#: Places where ways begin (a count), room for them, and the cosine above which two of them count as one: 18 degrees. On 280
+#: scenes of bumpy, rough, flat and long bodies three ways came within 0.6 % of the best of eight from twice as many directions.
 WAY_STARTS = 3
 WAY_SEEDS = 8
 SEED_APART = 0.95
 
 #: At the end of a way B is tried at the same length beside it: in WAY_RING directions (a count) at WAY_BESIDE radians and at
-#: halves of it down to WAY_CLOSEST. The first is as far as the directions of the search are apart. A way that ended at
-#: more than WAY_HOPELESS times the best so far (a factor) is not followed further.
+#: halves of it down to WAY_CLOSEST, for the best of all down to WAY_FINEST. The first is as far as the directions of the search
+#: are apart. A way that ended at more than WAY_HOPELESS times the best so far (a factor) is not followed further.
 WAY_RING = 6
 WAY_BESIDE = 0.25
 WAY_CLOSEST = 0.02
+WAY_FINEST = 2e-3
 WAY_HOPELESS = 1.3
 
 #: Directions with less than this of the one that the way must keep a part of (a cosine) are not looked in.

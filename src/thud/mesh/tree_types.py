@@ -1,5 +1,5 @@
-"""The Numba types of the named tuples in `trees.py`, `overlap_pair.py` and `patch_mesh.py` and of `TreeFronts`, by which kernel signatures name
-them (see `_core/decorators.py`)."""
+"""The Numba types of the named tuples in `trees.py`, `overlap_pair.py` and `patch_mesh.py` and of `TreeFronts`, by which kernel
+signatures name them (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def edge_meets_edge(p, e, q, f, m, best):
 
 @kernel(inner="Tuple((vec3, vec3, vec3)), Tuple((vec3, vec3, vec3)), vec3, f8")
 def sweep_triangles(p, q, m, latest):
-    """(time, normal, point): when and where the triangle q, moving by m, first meets p, at up to `latest`; time is inf if it does
-    not. The normal has length 1 and points against the motion."""
+    """(time, normal, point): when and where the triangle q, moving by m, first meets p, at up to `latest`; time is inf if it
+    does not. The normal has length 1 and points against the motion."""
     d0, d1, d2 = sub(p[1], p[0]), sub(p[2], p[1]), sub(p[0], p[2])
     e0, e1, e2 = sub(q[1], q[0]), sub(q[2], q[1]), sub(q[0], q[2])
     back = (-m[0], -m[1], -m[2])

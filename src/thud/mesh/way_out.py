@@ -34,7 +34,9 @@ from thud.mesh.tolerances import (
     SEED_APART,
     WAY_BESIDE,
     WAY_CLOSEST,
+    WAY_FINEST,
     WAY_GAIN,
+    WAY_GAIN_LAST,
     WAY_GAP,
     WAY_HOPELESS,
     WAY_KNOWN,
@@ -92,8 +94,8 @@ def is_free(pair, part, r, t, space):
 
 @kernel(inner="overlap_pair, i8, mat3, vec3, vec3, search_space")
 def back_to_touch(pair, part, r, t, m, space):
-    """(time, normal, point) of the first contact of B, with its tree at (R, t), on a way m; time is inf if there is none. The pair
-    that touches is tried first from now on."""
+    """(time, normal, point) of the first contact of B, with its tree at (R, t), on a way m; time is inf if there is none. The
+    pair that touches is tried first from now on."""
     known, found = space.known, space.found
     count = min(space.tries[0], WAY_KNOWN)
     time, n, point = first_touch(pair.a, pair.b, part, r, t, m, 1.0, space.walk, known, np.int64(count), found)
@@ -162,10 +164,10 @@ def nearest_above(planes, count, slack):
     return found, best
 
 
-@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, vec3, f8, search_space")
-def descend(pair, part, r, t, s, toward, gap, space):
-    """The end of the way from a free translation s down towards the origin: free too, `gap` away from touching. `toward`: a unit
-    vector that the way keeps a part of, or 0."""
+@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, vec3, f8, f8, search_space")
+def descend(pair, part, r, t, s, toward, gap, gain, space):
+    """The end of the way from a free translation s down towards the origin: free too, `gap` away from touching. `toward`: a
+    unit vector that the way keeps a part of, or 0. gain: part of the length below which a round is the last."""
     planes = space.planes
     base = 0
     if norm2(toward) > 0.0:
@@ -175,9 +177,9 @@ def descend(pair, part, r, t, s, toward, gap, space):
     for _step in range(WAY_STEPS):
         length = norm(s)
         found, x = nearest_above(planes, count, 0.01 * gap)
-        if not found or norm(x) > (1.0 - WAY_GAIN) * length:
+        if not found or norm(x) > (1.0 - gain) * length:
             # Nothing to gain above these planes. Unless all were met here some may be left behind, so look again without.
-            if length > (1.0 - WAY_GAIN) * before or norm(sub(s, since)) < WAY_STILL * length:
+            if length > (1.0 - gain) * before or norm(sub(s, since)) < math.sqrt(gain) * WAY_STILL * length:
                 break
             before, count, added = length, base, base
             continue
@@ -185,7 +187,7 @@ def descend(pair, part, r, t, s, toward, gap, space):
         time, n, _point = back_to_touch(pair, part, r, add(t, s), m, space)
         if time > 1.0:
             s = x
-            if count == base or norm(s) > (1.0 - WAY_GAIN) * before:
+            if count == base or norm(s) > (1.0 - gain) * before:
                 break
             before, count, added = norm(s), base, base
             continue
@@ -203,7 +205,8 @@ def descend(pair, part, r, t, s, toward, gap, space):
 
 @device
 def put_seed(seeds, count, most, s):
-    """Keep a translation if it is one of the `most` shortest in directions apart from each other. Returns how many there are."""
+    """Keep a translation if it is one of the `most` shortest in directions apart from each other. Returns how many there
+    are."""
     length = norm(s)
     worst, longest = -1, length
     for k in range(count):
@@ -231,11 +234,12 @@ def longest_seed(seeds, count):
     return longest
 
 
-@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, vec3, f8, search_space")
-def try_beside(pair, part, r, t, s, toward, gap, space):
-    """A shorter translation than s from one of the same length beside it; s if there is none."""
-    angle, turn = WAY_BESIDE, 0.0
-    while angle > WAY_CLOSEST:
+@kernel(inner="overlap_pair, i8, mat3, vec3, vec3, vec3, f8, f8, f8, search_space")
+def try_beside(pair, part, r, t, s, toward, gap, angle, closest, space):
+    """A shorter translation than s from one of the same length beside it, by angles from `angle` down to `closest`; s if there
+    is none."""
+    turn = 0.0
+    while angle > closest:
         length = norm(s)
         if length <= 4.0 * gap:
             return s
@@ -251,7 +255,7 @@ def try_beside(pair, part, r, t, s, toward, gap, space):
                 continue
             x = scale(x, length * (1.0 - 0.1 * angle * angle) / norm(x))
             if is_free(pair, part, r, add(t, x), space):
-                s = descend(pair, part, r, t, x, toward, gap, space)
+                s = descend(pair, part, r, t, x, toward, gap, WAY_GAIN, space)
                 better = True
                 break
         turn += 0.5
@@ -264,7 +268,7 @@ def try_beside(pair, part, r, t, s, toward, gap, space):
 def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space):
     """A short free translation, `gap` away from touching. begin: a free one."""
     seeds = space.seeds
-    best = descend(pair, part, r, t, begin, toward, gap, space)
+    best = descend(pair, part, r, t, begin, toward, gap, WAY_GAIN, space)
     if norm(best) <= 4.0 * gap:
         return best
     aimed = norm2(toward) > 0.0
@@ -297,13 +301,14 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
                 chosen = k
         s = (seeds[chosen, 0], seeds[chosen, 1], seeds[chosen, 2])
         if seeds[chosen, 3] != at_end:
-            s = descend(pair, part, r, t, s, toward, gap, space)
+            s = descend(pair, part, r, t, s, toward, gap, WAY_GAIN, space)
         seeds[chosen, 3] = math.inf
         if norm(s) < WAY_HOPELESS * norm(best):
-            s = try_beside(pair, part, r, t, s, toward, gap, space)
+            s = try_beside(pair, part, r, t, s, toward, gap, WAY_BESIDE, WAY_CLOSEST, space)
         if norm(s) < norm(best):
             best = s
-    return best
+    best = try_beside(pair, part, r, t, best, toward, gap, WAY_CLOSEST, WAY_FINEST, space)
+    return descend(pair, part, r, t, best, toward, gap, WAY_GAIN_LAST, space)
 
 
 @kernel(inner="overlap_pair, i8, mat3, vec3, vec3, f8, search_space")
