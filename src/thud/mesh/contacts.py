@@ -4,10 +4,10 @@ What the pair table calls."""
 from __future__ import annotations
 
 from thud._core.arrays import Floats
-from thud.mesh.convex_patches import convex_mesh_patches, mesh_convex_patches
+from thud.mesh.convex_patches import convex_mesh_patches
 from thud.mesh.dispatch import convex_distance, distance
 from thud.mesh.patches import mesh_patches
-from thud.pairing.swap import swapped_distances
+from thud.pairing.swap import swapped_contacts
 from thud.results import Contacts
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -35,6 +35,6 @@ def mesh_convex_contacts(
     a: TriangleMesh, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *,
     margin: float, max_points: int, threads: int | None,
 ) -> Contacts:  # fmt: skip
-    """The other way round. Not the same turned back: the search for the shortest way out moves B."""
-    gap = swapped_distances(convex_distance(b, a, rows_b, rows_a, count, reach=margin, threads=threads))
-    return mesh_convex_patches(a, b, rows_a, rows_b, count, gap, max_points, threads)
+    """The other way round."""
+    options = {"margin": margin, "max_points": max_points, "threads": threads}
+    return swapped_contacts(convex_mesh_contacts(b, a, rows_b, rows_a, count, **options))  # type: ignore[arg-type]

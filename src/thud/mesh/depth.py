@@ -7,8 +7,8 @@ far (a boolean query each, cheap) or a little beyond it, back to their first con
 few of these. The bound only ever falls, so that it never exceeds the hulls' depth, and what is returned has been found
 disjoint by the cast that led to it.
 
-Two meshes are searched by a kernel (`mesh/way_out.py`), which takes less than a tenth of the time; everything else that can be
-cast, here.
+Two meshes, and a convex shape and a mesh, are searched by a kernel (`mesh/way_out.py`), which takes less than a tenth of the
+time; everything else that can be cast, here.
 """
 
 from __future__ import annotations
@@ -82,11 +82,29 @@ def mesh_signed_distance(
 ) -> Distances:  # fmt: skip
     """The same of two meshes."""
     out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    return _with_depths(out, a, b, rows_a, rows_b, count, threads)
+
+
+def convex_signed_distance(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    reach: float = np.inf, threads: int | None = None,
+) -> Distances:  # fmt: skip
+    """The same of a convex shape and a mesh."""
+    if half_spaces(a):
+        return signed_distance(a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    return _with_depths(out, a, b, rows_a, rows_b, count, threads)
+
+
+def _with_depths(
+    out: Distances, a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
+) -> Distances:
+    """The rows that overlap, which have the distance 0, with their depths."""
     rows = np.flatnonzero(out.distance == 0.0)
     if len(rows) == 0:
         return out
     poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
-    shift, point, free = mesh_ways_out(a, b, *poses, len(rows), threads)
+    shift, point, free = ways_out(a, b, *poses, len(rows), threads)
     depth = np.linalg.norm(shift, axis=1)
     deep = depth > 0.0
     out.distance[rows] = -depth
@@ -101,27 +119,29 @@ def mesh_signed_distance(
     return out
 
 
-def mesh_ways_out(
-    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
+def ways_out(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
     *, directions: int = DEPTH_DIRECTIONS, starts: int = WAY_STARTS,
 ) -> tuple[Floats, Floats, Bools]:  # fmt: skip
-    """(translations of B, points of A, whether found free) of rows that overlap; see `way_out.way_out_rows`."""
-    from thud.mesh.overlap_pair import overlap_pair
+    """(translations of B, points of A, whether found free) of a mesh or a bounded convex shape and a mesh, in rows that
+    overlap; see `way_out.way_out_rows`."""
+    from thud.mesh.overlap_pair import convex_overlap_pair, overlap_pair
     from thud.mesh.way_out import way_out_rows
 
+    pair = overlap_pair(a, b) if a.family == MESH else convex_overlap_pair(a, b)  # type: ignore[arg-type]
     first = hulls_parted(a, b, rows_a, rows_b, count, threads)
     shift, point, free = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.bool_)
-    arguments = (overlap_pair(a, b), rows_a, rows_b, first, mixed_directions(directions), starts, shift, point, free)
+    arguments = (pair, rows_a, rows_b, first, mixed_directions(directions), starts, shift, point, free)
     run_rows(way_out_rows, count, threads, *arguments, rows_per_chunk=1)
     return shift, point, free
 
 
-def hulls_parted(a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> Floats:
+def hulls_parted(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> Floats:
     """(count, 3) translations of B that part the hulls; where these are not known to overlap a small one."""
-    packed = pack((convex_cover(a), convex_cover(b)))
-    found = dispatch.distance(packed, PAIR, rows_a, rows_b, 0, count, signed=True, threads=threads)
+    covers = convex_cover(a), convex_cover(b)
+    found = dispatch.distance(pack(covers), PAIR, rows_a, rows_b, 0, count, signed=True, threads=threads)
     shift = -found.distance[:, None] * found.normal
-    least = np.array([0.0, 0.0, CLEAR_LEAST * float(np.linalg.norm(a.half_extents) + np.linalg.norm(b.half_extents))])
+    least = np.array([0.0, 0.0, CLEAR_LEAST * sum(cover.bounding_sphere()[1] for cover in covers)])
     good = (found.distance < 0.0) & np.isfinite(found.distance) & found.normal.any(axis=1)
     return np.where(good[:, None], shift, least)
 

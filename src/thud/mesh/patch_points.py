@@ -20,8 +20,8 @@ from thud.mesh.box_tree import pair_size, tree_pose
 from thud.mesh.overlap_pair import new_search_space
 from thud.mesh.part_ray import part_height
 from thud.mesh.part_walk import mark_part
-from thud.mesh.tolerances import BOX_SLACK, NO_MEAN, PATCH_AGREE, PATCH_NORMAL, PATCH_STARTS, SPAN_ROUNDING, WAY_GAP
-from thud.mesh.way_out import far_apart, free_start, let_go, shortest_way
+from thud.mesh.tolerances import BOX_SLACK, NO_MEAN, PATCH_AGREE, PATCH_NORMAL, PATCH_STARTS, SPAN_ROUNDING
+from thud.mesh.way_out import far_apart, free_start, let_go, shortest_way, way_gap
 from thud.pairing.tolerances import SPREAD_LEAST
 
 
@@ -46,7 +46,7 @@ def patch_way(pair, part, r, t, mean, solid, directions, space):
     """(translation that clears the patch, point of A where it is let go, normal)."""
     none = (0.0, 0.0, 0.0)
     size = pair_size(pair.a, pair.b, t)
-    gap = WAY_GAP * size
+    gap = way_gap(pair, size)
     space.tries[0] = 0
     length, far = norm(mean), far_apart(pair, t)
     if length < NO_MEAN:
@@ -166,7 +166,7 @@ def patch_contacts(
 ):  # fmt: skip
     """Points of each of the patches that `find_patches` found: those of patch p from row `most` p on; how many, the normal, and
     the least numbers of its faces. before: how many marks the trees have been given so far. World frame."""
-    space = new_search_space()
+    space = new_search_space(pair.parts)
     r, t = tree_pose(pose_a, 0, pose_b, 0, pair.a.origin, pair.b.origin)
     ra, ta = load_rotation(pose_a, 0), load_translation(pose_a, 0)
     origin = as_tuple(pair.a.origin)
@@ -207,3 +207,36 @@ def patch_contacts(
             first_out[p, 0] = min(first_out[p, 0], space_a.listed[k])
         for k in range(start[1, p], start[1, p + 1]):
             first_out[p, 1] = min(first_out[p, 1], space_b.listed[k])
+
+
+@kernel(
+    "i8, i8, overlap_pair, patch_mesh, patch_space, i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8, "
+    "f8[:,::1], f8[:,::1], f8[::1], i8[::1]"
+)
+def convex_patch_contacts(
+    patches, before, pair, b, space_b, start, pose_a, pose_b, shape_corners, directions, most,
+    point_out, normal_out, depth_out, count_out,
+):  # fmt: skip
+    """The same of a convex shape and a mesh whose triangles space_b.listed[start[p] : start[p + 1]] are patch p. shape_corners:
+    those of the shape, in its frame."""
+    space = new_search_space(pair.parts)
+    r, t = tree_pose(pose_a, 0, pose_b, 0, pair.a.origin, pair.b.origin)
+    ra, ta = load_rotation(pose_a, 0), load_translation(pose_a, 0)
+    room = shape_corners.shape[0]
+    away, heap = np.empty(room), np.empty(room, np.int64)
+    none = np.int64(0)
+    for p in range(patches):
+        part = np.int64(before + p + 1)
+        mark_part(b.face_slot, b.up, space_b.listed, start[p], start[p + 1], part, space_b.mark)
+        mean = scale(rotate(r, mean_normal(b, space_b.listed, start[p], start[p + 1])), -1.0)
+        shift, point, normal = patch_way(pair, part, r, t, mean, b.closed, directions, space)
+        row = np.int64(most * p)
+        count_out[p] = spread_corners(
+            pair, part, r, t, normal, shift, point, shape_corners, none, np.int64(room), away, heap, most,
+            point_out, depth_out, row, space,
+        )  # fmt: skip
+        for k in range(row, row + count_out[p]):
+            x = transform(ra, ta, load3(point_out, k, 0))
+            point_out[k, 0], point_out[k, 1], point_out[k, 2] = x
+        n = rotate(ra, normal)
+        normal_out[p, 0], normal_out[p, 1], normal_out[p, 2] = n

@@ -8,23 +8,19 @@ A patch is a connected run of triangle pairs that meet, together with what of ei
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats
 from thud._core.threads import run_rows
-from thud.mesh.convex_patches import convex_mesh_patches, mesh_convex_patches
-from thud.mesh.depth import mesh_ways_out, mixed_directions
+from thud.mesh.convex_patches import convex_mesh_patches
+from thud.mesh.depth import mixed_directions
 from thud.mesh.dispatch import convex_distance, distance, triangle_pairs
 from thud.mesh.overlap_pair import overlap_pair
+from thud.mesh.patch_lists import PatchPoints, contained_patch, found_patches
 from thud.mesh.patch_mesh import patch_mesh, patch_space
-from thud.mesh.tolerances import PATCH_DIRECTIONS, PATCH_STARTS
+from thud.mesh.tolerances import PATCH_DIRECTIONS
 from thud.pairing.ask import ask_pair
 from thud.pairing.contact_points import feature_ids
-from thud.pairing.join import empty_contacts
-from thud.pairing.leaves import some_rows
-from thud.pairing.swap import swapped_distances
 from thud.results import Contacts, Distances
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -46,14 +42,6 @@ def convex_overlap_patches(
     return convex_mesh_patches(a, b, rows_a, rows_b, count, gap, max_points, threads)
 
 
-def mesh_convex_overlap_patches(
-    a: TriangleMesh, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, max_points: int, threads: int | None
-) -> Contacts:
-    """The other way round."""
-    gap = swapped_distances(convex_distance(b, a, rows_b, rows_a, count, reach=0.0, threads=threads))
-    return mesh_convex_patches(a, b, rows_a, rows_b, count, gap, max_points, threads)
-
-
 def contact_patches(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, max_points: int, threads: int | None
 ) -> Contacts:
@@ -61,54 +49,25 @@ def contact_patches(
     return ask_pair("contacts", a, b, rows_a, rows_b, count, margin=0.0, max_points=max_points, threads=threads)
 
 
-class _Points(NamedTuple):
-    """The contact points of one row."""
-
-    point: Floats
-    normal: Floats
-    depth: Floats
-    feature: Ints
-    patch: Ints
-
-
 def mesh_patches(
     a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, gap: Distances, max_points: int,
     threads: int | None,
 ) -> Contacts:  # fmt: skip
     """Points of the patches where the two overlap; one point midway where they are apart by a finite gap."""
-    found: dict[int, _Points] = {}
-    for row in np.flatnonzero(np.isfinite(gap.distance) & (gap.distance > 0.0)).tolist():
-        middle = 0.5 * (gap.point_a[row] + gap.point_b[row])
-        found[row] = _one_point(middle, gap.normal[row], -float(gap.distance[row]))
-    rows = np.flatnonzero(gap.distance <= 0.0)
-    if len(rows):
-        poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
-        for row, points in zip(rows.tolist(), _overlaps(a, b, *poses, len(rows), max_points, threads), strict=True):
-            found[row] = points
-    if not found:
-        return empty_contacts(gap.status)
-    order = sorted(found)
-    columns = {name: np.concatenate([getattr(found[row], name) for row in order]) for name in _Points._fields}
-    return Contacts(row=np.repeat(order, [len(found[row].depth) for row in order]), **columns, status=gap.status)
-
-
-def _one_point(point: Floats, normal: Floats, depth: float) -> _Points:
-    none = np.zeros(1, dtype=np.int64)
-    return _Points(point[None], normal[None], np.array([depth]), none, none)
+    return found_patches(_overlaps, a, b, rows_a, rows_b, count, gap, max_points, threads)
 
 
 def _overlaps(
     a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, max_points: int, threads: int | None
-) -> list[_Points]:
+) -> list[PatchPoints]:
     """Of each row, all of which overlap."""
     from thud.mesh.patch_points import patch_contacts
     from thud.mesh.patch_regions import find_patches
 
     pairs = triangle_pairs(a, b, rows_a, rows_b, count, threads=threads)
     begin = np.searchsorted(pairs.row, np.arange(count + 1))
-    meshes = patch_mesh(a), patch_mesh(b)
-    around = mixed_directions(PATCH_DIRECTIONS)
-    found: list[_Points | None] = [None] * count
+    meshes, around = (patch_mesh(a), patch_mesh(b)), mixed_directions(PATCH_DIRECTIONS)
+    found: list[PatchPoints | None] = [None] * count
 
     def collect(start: int, stop: int) -> None:
         spaces = patch_space(a), patch_space(b)
@@ -128,19 +87,8 @@ def _overlaps(
             arguments = (*meshes, *spaces, first, *poses, around, max_points, point, normal, depth, points, least)
             patch_contacts(patches, before, pair, *arguments)
             before += patches
-            number = np.repeat(np.arange(patches), points)
-            kept = (np.arange(max_points) < points[:, None]).ravel()
             feature = feature_ids(least[:, 0], least[:, 1])
-            found[row] = _Points(point[kept], normal[number], depth[kept], feature[number], number)
+            found[row] = PatchPoints.of(point, normal, depth, points, feature, max_points)
 
     run_rows(collect, count, threads, rows_per_chunk=1)
-    return [_contained(a, b, rows_a, rows_b, row, threads) if one is None else one for row, one in enumerate(found)]
-
-
-def _contained(a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, row: int, threads: int | None) -> _Points:
-    """One inside the other, whose surfaces do not meet: one patch that leads out."""
-    pose_a, pose_b = (rows[[row if len(rows) > 1 else 0]] for rows in (rows_a, rows_b))
-    shift, point, _free = mesh_ways_out(a, b, pose_a, pose_b, 1, threads, directions=PATCH_DIRECTIONS, starts=PATCH_STARTS)
-    depth = float(np.linalg.norm(shift))
-    normal = shift[0] / depth if depth > 0.0 else np.array([0.0, 0.0, 1.0])
-    return _one_point(point[0] - 0.5 * shift[0], normal, depth)
+    return [contained_patch(a, b, rows_a, rows_b, row, threads) if one is None else one for row, one in enumerate(found)]

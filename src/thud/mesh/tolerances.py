@@ -130,9 +130,10 @@ SWEEP_EDGE = 1e-9
 SWEEP_PARALLEL = 1e-20
 
 #: The way down to a short translation (`mesh/way_out.py`) stays this far away from touching, in units of what coordinates reach
-#: to: ten million roundoffs, so that no cast begins in touch. At its end the two are let go of at WAY_LET_GO, the gap at which
-#: casts end too.
+#: to: ten million roundoffs, so that no cast begins in touch. With a convex shape it is more, since casts of curved ones end at
+#: 4e-8. At its end the two are let go of at WAY_LET_GO, the gap at which casts end too.
 WAY_GAP = 1e-8
+WAY_GAP_CONVEX = 1e-7
 WAY_LET_GO = 1e-9
 
 #: Such a way ends where a round of it gains less than this part of its length, the last one at WAY_GAIN_LAST; and after so many
@@ -151,8 +152,10 @@ WAY_PLANES = 8
 #: Planes whose normals' determinant is less have no common point to speak of (squared sine; volume of unit vectors).
 WAY_SLOPE = 1e-9
 
-#: Two triangles that meet are kept to be tried first, this many (a count): 32 tests take as long as a twentieth of a walk.
+#: Two triangles that meet are kept to be tried first, this many (a count): 32 tests take as long as a twentieth of a walk. With
+#: a convex shape, where each test takes GJK, few.
 WAY_KNOWN = 32
+WAY_KNOWN_CONVEX = 4
 
 #: Places where ways begin (a count), room for them, and the cosine above which two of them count as one: 18 degrees. On 280
 #: scenes of bumpy, rough, flat and long bodies three ways came within 0.6 % of the best of eight from twice as many directions.

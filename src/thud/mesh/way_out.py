@@ -1,4 +1,4 @@
-"""The search for a short translation of B after which two meshes, or parts of them, are disjoint.
+"""The search for a short translation of B after which two meshes, a convex shape and a mesh, or parts of them, are disjoint.
 
 Translations of B are points of a space in which those that overlap fill a solid; B, where it is, is the origin, inside. A
 free translation is a point outside, and the nearest one is wanted. From one that is free the way leads down to the solid's
@@ -24,6 +24,7 @@ from thud.math.pose import load_rotation, load_translation, rotate, transform, u
 from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, norm2, scale, sub
 from thud.mesh.box_tree import U, pair_size, tree_pose
 from thud.mesh.contains import parity_in_mesh
+from thud.mesh.convex_part_walk import convex_first_touch, convex_part_meets
 from thud.mesh.mesh_mesh import triangle_pair
 from thud.mesh.overlap_pair import new_search_space
 from thud.mesh.part_walk import first_touch, parts_meet
@@ -38,6 +39,7 @@ from thud.mesh.tolerances import (
     WAY_GAIN,
     WAY_GAIN_LAST,
     WAY_GAP,
+    WAY_GAP_CONVEX,
     WAY_HOPELESS,
     WAY_KNOWN,
     WAY_LET_GO,
@@ -71,11 +73,27 @@ def one_inside(pair, r, t, space):
     return False
 
 
+@device
+def keep_first(space):
+    """What was found is tried first from now on; what was first goes to the end, and the last one gives way."""
+    known = space.known
+    k = min(space.tries[0], WAY_KNOWN - 1)
+    known[k, 0], known[k, 1] = known[0, 0], known[0, 1]
+    known[0, 0], known[0, 1] = space.found[0, 0], space.found[0, 1]
+    space.tries[0] = k + 1
+
+
 @kernel(inner="overlap_pair, i8, mat3, vec3, search_space")
 def is_free(pair, part, r, t, space):
     """Whether the two are disjoint with B's tree at (R, t). Triangles that met last are tried first."""
-    touch = TOUCH * pair_size(pair.a, pair.b, t)
     known = space.known
+    if pair.convex != 0:
+        count = np.int64(min(space.tries[0], WAY_KNOWN))
+        if convex_part_meets(pair.b, part, space.parts, pair.box, r, t, space.walk, known, count, space.found):
+            keep_first(space)
+            return False
+        return part != 0 or not one_inside(pair, r, t, space)
+    touch = TOUCH * pair_size(pair.a, pair.b, t)
     for k in range(min(space.tries[0], WAY_KNOWN)):
         i, j = known[k, 0], known[k, 1]
         if triangle_pair(pair.a.corners, pair.b.corners, U(i), U(j), r, t, touch):
@@ -97,14 +115,23 @@ def back_to_touch(pair, part, r, t, m, space):
     """(time, normal, point) of the first contact of B, with its tree at (R, t), on a way m; time is inf if there is none. The
     pair that touches is tried first from now on."""
     known, found = space.known, space.found
-    count = min(space.tries[0], WAY_KNOWN)
-    time, n, point = first_touch(pair.a, pair.b, part, r, t, m, 1.0, space.walk, known, np.int64(count), found)
+    count = np.int64(min(space.tries[0], WAY_KNOWN))
+    if pair.convex != 0:
+        time, n, point = convex_first_touch(pair.b, part, space.parts, pair.box, r, t, m, 1.0, space.walk, known, count, found)
+    else:
+        time, n, point = first_touch(pair.a, pair.b, part, r, t, m, 1.0, space.walk, known, count, found)
     if found[0, 0] >= 0:
-        k = min(space.tries[0], WAY_KNOWN - 1)
-        known[k, 0], known[k, 1] = known[0, 0], known[0, 1]
-        known[0, 0], known[0, 1] = found[0, 0], found[0, 1]
-        space.tries[0] = k + 1
+        keep_first(space)
+    if dot(n, m) >= 0.0:
+        # In touch at the start, to a roundoff.
+        n = scale(m, -1.0 / norm(m))
     return time, n, point
+
+
+@device
+def way_gap(pair, size):
+    """How far away from touching ways stay."""
+    return (WAY_GAP_CONVEX if pair.convex != 0 else WAY_GAP) * size
 
 
 @device
@@ -355,14 +382,14 @@ def free_start(pair, part, r, t, begin, space):
 def way_out_rows(start, stop, pair, poses_a, poses_b, first, directions, starts, shift_out, point_out, free_out):
     """For each row a short translation of B after which the meshes are disjoint, the point of A where they then all but touch,
     and whether it was found free. first: (N, 3) translations that part the hulls. World frame."""
-    space, none = new_search_space(), (0.0, 0.0, 0.0)
+    space, none = new_search_space(pair.parts), (0.0, 0.0, 0.0)
     everything = np.int64(0)
     for row in range(start, stop):
         row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, pair.a.origin, pair.b.origin)
         ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
         size = pair_size(pair.a, pair.b, t)
-        gap = WAY_GAP * size
+        gap = way_gap(pair, size)
         space.tries[0] = 0
         free, s = free_start(pair, everything, r, t, unrotate(ra, load3(first, row, 0)), space)
         point = none

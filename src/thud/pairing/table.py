@@ -93,18 +93,16 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (CONVEX, MESH): {
         "intersects": Entry("thud.mesh.dispatch:convex_intersects"),
         "distance": Entry("thud.mesh.dispatch:convex_distance", _CACHE),
-        "signed_distance": _DEPTH,
+        "signed_distance": Entry("thud.mesh.depth:convex_signed_distance"),
         "contacts": Entry("thud.mesh.contacts:convex_mesh_contacts"),
         "overlap_patches": Entry("thud.mesh.patches:convex_overlap_patches"),
         "cast": Entry("thud.mesh.casts:convex_cast"),
         "turning_cast": Entry("thud.mesh.casts:convex_turning_cast"),
     },
-    # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, CONVEX): {
-        "signed_distance": _DEPTH,
         "contacts": Entry("thud.mesh.contacts:mesh_convex_contacts"),
-        "overlap_patches": Entry("thud.mesh.patches:mesh_convex_overlap_patches"),
     },
+    # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, PARTS): {"signed_distance": _DEPTH},
     (PARTS, MESH): {"signed_distance": _DEPTH},
     (MIXED, CONVEX): {"signed_distance": _DEPTH},
