@@ -16,6 +16,7 @@ CALLS = {
     "distance": "`thud.distance`, `distance_pairs`",
     "signed_distance": "`thud.distance`, `distance_pairs` with `signed=True`",
     "contacts": "`thud.contacts`, `contacts_pairs`",
+    "overlap_patches": "`thud.overlap_patches`",
     "cast": "`thud.cast` without rotation",
     "turning_cast": "`thud.cast` with rotation",
     "triangle_pairs": "`thud.triangle_pairs`",

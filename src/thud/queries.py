@@ -234,6 +234,33 @@ def contacts(
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
 
 
+def overlap_patches(
+    a: Shape,
+    b: Shape,
+    pose_a: PoseLike = None,
+    pose_b: PoseLike = None,
+    *,
+    max_points: int = MANIFOLD_POINTS,
+    threads: int | None = None,
+) -> Contacts:
+    """How deep, and along what, two shapes overlap, for one or N poses each: a patch for each connected run of the curve where
+    the surfaces of two meshes cross, with what it cuts off of either inside the other.
+
+    B moved along a patch's normal by its largest depth clears the patch's triangles of each other. The normal is the mean of
+    theirs unless another direction clears them in a 5 % shorter way. Points are corners of one surface below the other,
+    measured along the normal, and where the patch separates last. For two shapes without a mesh: their `contacts`.
+
+    Parameters
+    ----------
+    a, b : shapes
+    pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
+    max_points : 1 to 8 points a patch; the first is the deepest
+    threads : how many to use; default all cores
+    """
+    pair = _pair(a, b, pose_a, pose_b, threads)
+    return ask_pair("overlap_patches", *pair, max_points=as_max_points(max_points), threads=threads)
+
+
 def cast(
     a: Shape,
     b: Shape,

@@ -33,7 +33,7 @@ _MODULES = (
     (("imagespace",), ("imagespace.*",)),
     (("world",), ("broadphase.*", "world.*")),
     (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree", "bvh.edge_table")),
-    (("convex", "mesh"), ("geometry.rays",)),
+    (("convex", "mesh"), ("geometry.rays", "convex.rows.distance")),
     (("mesh",), ("bounds.*", "bvh.*", "mesh.*", "geometry.mesh", "geometry.triangle_*")),
 )
 

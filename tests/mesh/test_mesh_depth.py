@@ -105,30 +105,30 @@ def test_cavity() -> None:
 @pytest.mark.parametrize("shape", [CUBE, thud.Box((1.0, 1.0, 1.0))], ids=["mesh", "box"])
 def test_box_on_the_ground(shape: thud.shapes.Shape) -> None:
     at = thud.Pose([0.3, 0.2, 1.9])
-    found = thud.contacts(GROUND, shape, None, at)
+    found = thud.overlap_patches(GROUND, shape, None, at)
     np.testing.assert_allclose(found.normal, [[0.0, 0.0, 1.0]] * len(found.row), atol=1e-9)
     np.testing.assert_allclose(found.depth, 0.1, atol=1e-6)
     np.testing.assert_allclose(found.point[:, 2], 0.95, atol=1e-6)
     corners = found.point[:, :2]
     for corner in ([-0.7, -0.8], [1.3, -0.8], [-0.7, 1.2], [1.3, 1.2]):
         assert np.abs(corners - corner).max(axis=1).min() < 1e-9
-    swapped = thud.contacts(shape, GROUND, at, None)
+    swapped = thud.overlap_patches(shape, GROUND, at, None)
     np.testing.assert_allclose(swapped.normal, [[0.0, 0.0, -1.0]] * len(swapped.row), atol=1e-9)
-    touching = thud.contacts(GROUND, shape, None, thud.Pose([0.3, 0.2, 2.0]))
+    touching = thud.overlap_patches(GROUND, shape, None, thud.Pose([0.3, 0.2, 2.0]))
     assert len(touching.row) >= 3
     np.testing.assert_allclose(touching.normal[:, 2], 1.0, atol=1e-6)
     assert touching.depth.max() < 1e-5
     assert touching.status[0] == thud.Status.OVERLAPPING
-    assert len(thud.contacts(GROUND, shape, None, thud.Pose([0.3, 0.2, 2.1])).row) == 0
+    assert len(thud.overlap_patches(GROUND, shape, None, thud.Pose([0.3, 0.2, 2.1])).row) == 0
     near = thud.contacts(GROUND, shape, None, thud.Pose([0.3, 0.2, 2.05]), margin=0.1)
     assert near.depth[0] == pytest.approx(-0.05)
 
 
 def test_curved_shapes_and_half_space() -> None:
-    found = thud.contacts(GROUND, thud.Sphere(1.0), None, thud.Pose([0.3, 0.2, 1.9]))
+    found = thud.overlap_patches(GROUND, thud.Sphere(1.0), None, thud.Pose([0.3, 0.2, 1.9]))
     np.testing.assert_allclose(found.point, [[0.3, 0.2, 0.95]], atol=1e-5)
     assert found.depth[0] == pytest.approx(0.1, abs=1e-6)
-    ground = thud.contacts(thud.HalfSpace((0.0, 0.0, 1.0), 0.0), CUBE, None, thud.Pose([0.0, 0.0, 0.9]))
+    ground = thud.overlap_patches(thud.HalfSpace((0.0, 0.0, 1.0), 0.0), CUBE, None, thud.Pose([0.0, 0.0, 0.9]))
     assert len(ground.row) == 4
     np.testing.assert_allclose(ground.depth, 0.1, atol=1e-6)
 
@@ -136,7 +136,7 @@ def test_curved_shapes_and_half_space() -> None:
 def test_contained_mesh_has_one_patch_that_leads_out() -> None:
     small = thud.TriangleMesh(0.1 * np.asarray(CUBE.vertices), CUBE.faces)
     at = thud.Pose([0.3, 0.0, 0.0])
-    found = thud.contacts(CUBE, small, None, at)
+    found = thud.overlap_patches(CUBE, small, None, at)
     assert set(found.patch.tolist()) == {0}
     assert found.depth.max() == pytest.approx(0.8, abs=1e-5)
     assert not thud.intersects(CUBE, small, None, moved(at, found.depth.max() * found.normal[0]))[0]
@@ -149,7 +149,7 @@ def test_each_patch_is_cleared_by_its_own_translation() -> None:
         np.concatenate([vertices + [-1.0, 0, 0], vertices + [1.0, 0, 0.1]]), np.concatenate([faces, faces + 8])
     )
     at = thud.Pose([0.0, 0.0, 1.15])
-    found = thud.contacts(GROUND, feet, None, at)
+    found = thud.overlap_patches(GROUND, feet, None, at)
     assert set(found.patch.tolist()) == {0, 1}
     depth = {patch: found.depth[found.patch == patch].max() for patch in (0, 1)}
     assert sorted(depth.values()) == pytest.approx([0.05, 0.15], abs=1e-5)
@@ -160,7 +160,7 @@ def test_each_patch_is_cleared_by_its_own_translation() -> None:
         pairs = thud.triangle_pairs(GROUND, feet, None, moved(at, shift))
         side = found.point[chosen][0, 0] > 0
         assert not ((pairs.triangle_b >= 12) == side).any()
-    assert len(thud.contacts(GROUND, feet, None, at, max_points=1).row) == 2
+    assert len(thud.overlap_patches(GROUND, feet, None, at, max_points=1).row) == 2
 
 
 def test_patches_of_blobs_are_cleared() -> None:
@@ -168,7 +168,7 @@ def test_patches_of_blobs_are_cleared() -> None:
     a, b = thud.TriangleMesh(*blob_mesh(9, 3, 0.9)), thud.TriangleMesh(*blob_mesh(8, 4, 0.9))
     for _ in range(CASES if SIZE != "full" else 20):
         at = pose(rng, 0.9, 1.6)
-        found = thud.contacts(a, b, None, at)
+        found = thud.overlap_patches(a, b, None, at)
         before = thud.triangle_pairs(a, b, None, at)
         assert (len(found.row) > 0) == bool(thud.intersects(a, b, None, at)[0])
         single = len(set(found.patch.tolist())) == 1
@@ -188,6 +188,6 @@ def test_open_meshes_are_surfaces() -> None:
     at = thud.Pose([0.1, 0.2, 0.9])
     found = thud.distance(sheet, CUBE, None, at, signed=True)
     assert found.distance[0] == pytest.approx(-0.1, abs=1e-5)
-    contact = thud.contacts(sheet, CUBE, None, at)
+    contact = thud.overlap_patches(sheet, CUBE, None, at)
     assert contact.depth.max() == pytest.approx(0.1, abs=1e-5)
     np.testing.assert_allclose(contact.normal[0], [0.0, 0.0, 1.0], atol=1e-6)

@@ -80,6 +80,7 @@ PAIR_CALLS = {
     "distance": lambda a, b: thud.distance(a, b, None, thud.Pose([0.0, 0.0, 4.0])),
     "signed_distance": lambda a, b: thud.distance(a, b, signed=True),
     "contacts": lambda a, b: thud.contacts(a, b),
+    "overlap_patches": lambda a, b: thud.overlap_patches(a, b),
     "cast": lambda a, b: _falls(a, b, [0.0, 0.0, -4.0]),
     "turning_cast": lambda a, b: _falls(a, b, [0.0, 0.0, -4.0, 0.1, 0.2, 0.3]),
     "triangle_pairs": lambda a, b: thud.triangle_pairs(a, b),
@@ -106,7 +107,7 @@ def test_every_cell_of_a_pair(shapes, query, a, b):
     elif query == "signed_distance":
         assert found.distance[0] <= 0.0
         assert found.status[0] == thud.Status.OVERLAPPING
-    elif query == "contacts":
+    elif query in ("contacts", "overlap_patches"):
         assert found.status.tolist() == [thud.Status.OVERLAPPING]
         assert len(found.row) > 0
     elif query in ("cast", "turning_cast"):

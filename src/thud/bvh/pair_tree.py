@@ -6,6 +6,7 @@ A slot is 8 * node + lane. Slot 0 is the root; a slot's child is the wide node b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -109,3 +110,31 @@ def collapse(skip, first, boxes, child_out, node_out):
                 depth += 1
         count += 1
     return count
+
+
+class SlotLinks(NamedTuple):
+    """The way up in a `PairTree`."""
+
+    face_slot: Ints
+    """(T,) the slot of each face."""
+    up: Ints
+    """(W,) the slot that stands for a wide node; 0 for node 0, which holds the root alone."""
+
+
+def slot_links(tree: PairTree, order: Ints) -> SlotLinks:
+    """Of a tree whose triangles are the faces `order`."""
+    links = SlotLinks(np.empty(len(order), dtype=np.int64), np.zeros(len(tree.child) // LANES, dtype=np.int64))
+    link_slots(tree.child, tree.node, order, *links)
+    return links
+
+
+@kernel("i8[::1], i8[::1], i8[::1], i8[::1], i8[::1]")
+def link_slots(child, node, order, face_slot_out, up_out):
+    """Fill `SlotLinks`."""
+    for slot in range(child.shape[0]):
+        if node[slot] < 0:
+            continue
+        if child[slot] >= 0:
+            up_out[child[slot]] = slot
+        else:
+            face_slot_out[order[-1 - child[slot]]] = slot

@@ -6,16 +6,21 @@ clears everything, back to the first contact; then from directions all around, t
 far (a boolean query each, cheap) or a little beyond it, back to their first contact; then a pattern search about the best
 few of these. The bound only ever falls, so that it never exceeds the hulls' depth, and what is returned has been found
 disjoint by the cast that led to it.
+
+Two meshes, and a convex shape and a mesh, are searched by a kernel (`mesh/way_out.py`), which takes less than a tenth of the
+time; everything else that can be cast, here.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Bools, Floats
+from thud._core.threads import run_rows
 from thud.constants import TINY
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
@@ -30,6 +35,7 @@ from thud.mesh.tolerances import (
     DEPTH_STEPS,
     DEPTH_WIDER,
     LEAST_WAY_OUT,
+    WAY_STARTS,
 )
 from thud.pairing.ask import ask_pair
 from thud.pairing.families import MESH
@@ -38,6 +44,7 @@ from thud.pairing.plans import resolve, shape_plan
 from thud.results import CastStatus, Distances, Status
 from thud.shapes.packed import pack
 from thud.shapes.shape import Shape
+from thud.shapes.triangle_mesh import TriangleMesh
 
 _STILL = np.zeros((1, 3))
 
@@ -69,6 +76,76 @@ def signed_distance(
     return out
 
 
+def mesh_signed_distance(
+    a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    reach: float = np.inf, threads: int | None = None,
+) -> Distances:  # fmt: skip
+    """The same of two meshes."""
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    return _with_depths(out, a, b, rows_a, rows_b, count, threads)
+
+
+def convex_signed_distance(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *,
+    reach: float = np.inf, threads: int | None = None,
+) -> Distances:  # fmt: skip
+    """The same of a convex shape and a mesh."""
+    if half_spaces(a):
+        return signed_distance(a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    out = ask_pair("distance", a, b, rows_a, rows_b, count, reach=reach, threads=threads)
+    return _with_depths(out, a, b, rows_a, rows_b, count, threads)
+
+
+def _with_depths(
+    out: Distances, a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None
+) -> Distances:
+    """The rows that overlap, which have the distance 0, with their depths."""
+    rows = np.flatnonzero(out.distance == 0.0)
+    if len(rows) == 0:
+        return out
+    poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+    shift, point, free = ways_out(a, b, *poses, len(rows), threads)
+    depth = np.linalg.norm(shift, axis=1)
+    deep = depth > 0.0
+    out.distance[rows] = -depth
+    # Where they only touch the common point stays.
+    out.point_a[rows[deep]] = point[deep]
+    out.point_b[rows] = out.point_a[rows] - shift
+    out.normal[rows[deep]] = shift[deep] / depth[deep, None]
+    for k in np.flatnonzero(~deep).tolist():
+        pose_a, pose_b = (pose[min(k, len(pose) - 1)][None] for pose in poses)
+        out.normal[rows[k]] = _any_normal(a, b, pose_a, pose_b)
+    out.status[rows] = np.where(free, Status.OVERLAPPING, Status.UNCONVERGED)
+    return out
+
+
+def ways_out(
+    a: Shape, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
+    *, directions: int = DEPTH_DIRECTIONS, starts: int = WAY_STARTS,
+) -> tuple[Floats, Floats, Bools]:  # fmt: skip
+    """(translations of B, points of A, whether found free) of a mesh or a bounded convex shape and a mesh, in rows that
+    overlap; see `way_out.way_out_rows`."""
+    from thud.mesh.overlap_pair import convex_overlap_pair, overlap_pair
+    from thud.mesh.way_out import way_out_rows
+
+    pair = overlap_pair(a, b) if a.family == MESH else convex_overlap_pair(a, b)  # type: ignore[arg-type]
+    first = hulls_parted(a, b, rows_a, rows_b, count, threads)
+    shift, point, free = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.bool_)
+    arguments = (pair, rows_a, rows_b, first, mixed_directions(directions), starts, shift, point, free)
+    run_rows(way_out_rows, count, threads, *arguments, rows_per_chunk=1)
+    return shift, point, free
+
+
+def hulls_parted(a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None) -> Floats:
+    """(count, 3) translations of B that part the hulls; where these are not known to overlap a small one."""
+    covers = convex_cover(a), convex_cover(b)
+    found = dispatch.distance(pack(covers), PAIR, rows_a, rows_b, 0, count, signed=True, threads=threads)
+    shift = -found.distance[:, None] * found.normal
+    least = np.array([0.0, 0.0, CLEAR_LEAST * sum(cover.bounding_sphere()[1] for cover in covers)])
+    good = (found.distance < 0.0) & np.isfinite(found.distance) & found.normal.any(axis=1)
+    return np.where(good[:, None], shift, least)
+
+
 def _any_normal(a: Shape, b: Shape, row_a: Floats, row_b: Floats) -> Floats:
     """From the middle of A to that of B."""
     way = row_b[0, 9:] - row_a[0, 9:]
@@ -83,6 +160,15 @@ def sphere_directions(count: int) -> Floats:
     angle = math.pi * (3.0 - math.sqrt(5.0)) * k
     ring = np.sqrt(1.0 - z * z)
     return np.stack([ring * np.cos(angle), ring * np.sin(angle), z], axis=1)
+
+
+@lru_cache(maxsize=8)
+def mixed_directions(count: int) -> Floats:
+    """The same in an order in which each few of them lie all around."""
+    step = round(count * 0.5 * (math.sqrt(5.0) - 1.0))
+    while math.gcd(step, count) != 1:
+        step += 1
+    return np.ascontiguousarray(sphere_directions(count)[np.arange(count) * step % count])
 
 
 def clearing_translation(

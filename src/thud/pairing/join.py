@@ -99,6 +99,7 @@ PAIR_JOINS: dict[str, Callable[[Ask, list[tuple[int, int]], int], Any]] = {
     "distance": nearest_pair,
     "signed_distance": nearest_pair,
     "contacts": all_contacts,
+    "overlap_patches": all_contacts,
     "cast": earliest_pair,
     "turning_cast": earliest_pair,
 }

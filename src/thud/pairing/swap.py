@@ -48,6 +48,7 @@ SWAPPED: dict[str, Callable[[Any], Any]] = {
     "distance": swapped_distances,
     "signed_distance": swapped_distances,
     "contacts": swapped_contacts,
+    "overlap_patches": swapped_contacts,
     "cast": swapped_impacts,
     "turning_cast": swapped_impacts,
 }

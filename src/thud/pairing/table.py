@@ -37,21 +37,28 @@ class Entry(NamedTuple):
 # turning_cast(a, b, rows_a, rows_b, count, *, move_a, move_b, inner_a, inner_b, threads)
 #                                             motions (N, 6) of the shapes whose frames A and B stand in at (12,) inner poses
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
+# overlap_patches(a, b, rows_a, rows_b, count, *, max_points, threads)     Contacts of what overlaps
 #
 # Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, former
 # (former_a and former_b: poses of an earlier frame).
 
-PAIR_QUERIES = ("intersects", "distance", "signed_distance", "contacts", "cast", "turning_cast", "triangle_pairs")
+PAIR_QUERIES = (
+    "intersects", "distance", "signed_distance", "contacts", "overlap_patches", "cast", "turning_cast", "triangle_pairs",
+)  # fmt: skip
 
 _AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
 _CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
 _FORMER: dict[str, tuple[str, ...] | None] = {"former": None}
+
+#: What `contacts` gives at a margin of 0.
+_PATCHES = Entry("thud.mesh.patches:contact_patches")
 
 _PACKED = {
     "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
     "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
     "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
     "contacts": Entry("thud.convex.queries:contacts"),
+    "overlap_patches": _PATCHES,
     "cast": Entry("thud.convex.casts.dispatch:cast"),
     "turning_cast": Entry("thud.convex.casts.dispatch:turning_cast"),
 }
@@ -65,6 +72,7 @@ _FIELD = {
     "distance": Entry("thud.heightfield.queries:distance"),
     "signed_distance": _FIELD_DEPTH,
     "contacts": Entry("thud.heightfield.contacts:contacts"),
+    "overlap_patches": _PATCHES,
     "cast": Entry("thud.heightfield.queries:cast"),
     "turning_cast": Entry("thud.heightfield.turning:turning_cast"),
 }
@@ -77,8 +85,9 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (MESH, MESH): {
         "intersects": Entry("thud.mesh.dispatch:intersects", _CACHE),
         "distance": Entry("thud.mesh.dispatch:distance", _CACHE),
-        "signed_distance": _DEPTH,
+        "signed_distance": Entry("thud.mesh.depth:mesh_signed_distance"),
         "contacts": Entry("thud.mesh.manifolds.contacts:mesh_mesh_contacts", _FORMER),
+        "overlap_patches": Entry("thud.mesh.patches:overlap_patches"),
         "cast": Entry("thud.mesh.casts:cast"),
         "turning_cast": Entry("thud.mesh.casts:turning_cast"),
         "triangle_pairs": Entry("thud.mesh.dispatch:triangle_pairs", _CACHE),
@@ -86,15 +95,15 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
     (CONVEX, MESH): {
         "intersects": Entry("thud.mesh.dispatch:convex_intersects"),
         "distance": Entry("thud.mesh.dispatch:convex_distance", _CACHE),
-        "signed_distance": _DEPTH,
+        "signed_distance": Entry("thud.mesh.depth:convex_signed_distance"),
+        "overlap_patches": Entry("thud.mesh.patches:convex_overlap_patches"),
         "cast": Entry("thud.mesh.casts:convex_cast"),
         "turning_cast": Entry("thud.mesh.casts:convex_turning_cast"),
     },
-    # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, CONVEX): {
-        "signed_distance": _DEPTH,
         "contacts": Entry("thud.mesh.manifolds.contacts:mesh_convex_contacts", _FORMER),
     },
+    # One translation must clear all leaves of a compound: depths are not joined.
     (MESH, PARTS): {"signed_distance": _DEPTH},
     (PARTS, MESH): {"signed_distance": _DEPTH},
     (MIXED, CONVEX): {"signed_distance": _DEPTH},
@@ -114,6 +123,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "distance": Entry("thud.heightfield.two_fields:distance"),
         "signed_distance": Entry("thud.heightfield.two_fields:signed_distance"),
         "contacts": Entry("thud.heightfield.two_fields:contacts"),
+        "overlap_patches": _PATCHES,
         "cast": Entry("thud.heightfield.two_fields:cast"),
         "turning_cast": Entry("thud.heightfield.two_fields:turning_cast"),
         "triangle_pairs": Entry("thud.heightfield.triangle_pairs:fields_triangle_pairs"),
@@ -123,6 +133,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "distance": Entry("thud.terrain.collision.queries:distance"),
         "signed_distance": Entry("thud.terrain.collision.queries:signed_distance"),
         "contacts": Entry("thud.terrain.collision.queries:contacts"),
+        "overlap_patches": _PATCHES,
         "cast": Entry("thud.terrain.collision.queries:cast"),
         "turning_cast": Entry("thud.terrain.collision.queries:turning_cast"),
     },
@@ -131,6 +142,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "distance": Entry("thud.terrain.collision.mesh:distance"),
         "signed_distance": Entry("thud.terrain.collision.mesh:signed_distance"),
         "contacts": Entry("thud.terrain.collision.mesh:contacts"),
+        "overlap_patches": _PATCHES,
         "cast": Entry("thud.terrain.collision.mesh:cast"),
         "turning_cast": Entry("thud.terrain.collision.mesh:turning_cast"),
     },

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
     from thud.bvh.mesh_edges import MeshEdges
     from thud.bvh.mesh_grid import MeshGrid
-    from thud.bvh.pair_tree import PairTree
+    from thud.bvh.pair_tree import PairTree, SlotLinks
+    from thud.bvh.vertex_fans import VertexFans
     from thud.bvh.wide import WideTree
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
@@ -105,6 +106,25 @@ class TriangleMesh(Shape):
         from thud.bvh.edge_table import weld
 
         return weld(self._vertices)
+
+    @cached_property
+    def welded(self) -> npt.NDArray[np.int64]:
+        """(T, 3) faces by `places`."""
+        return np.ascontiguousarray(self.places[self._faces])
+
+    @cached_property
+    def fans(self) -> VertexFans:
+        """The triangles about each place."""
+        from thud.bvh.vertex_fans import vertex_fans
+
+        return vertex_fans(self.welded, len(self._vertices))
+
+    @cached_property
+    def slot_links(self) -> SlotLinks:
+        """The way up in `pair_tree`."""
+        from thud.bvh.pair_tree import slot_links
+
+        return slot_links(self.pair_tree, np.ascontiguousarray(self.tree.order, dtype=np.int64))
 
     @cached_property
     def _problems(self) -> MeshProblems:

@@ -10,7 +10,6 @@ import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
-from thud.mesh.depth import signed_distance
 from thud.mesh.dispatch import ROWS, convex_contained, meshes_contained
 from thud.mesh.manifolds.rows import (
     ALONG_N,
@@ -27,6 +26,7 @@ from thud.mesh.manifolds.rows import (
 from thud.mesh.manifolds.tolerances import PATCH_POINTS, SHOWN
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
+from thud.pairing.ask import ask_pair
 from thud.pairing.contact_points import feature_ids
 from thud.pairing.join import joined_contacts
 from thud.pairing.leaves import some_rows
@@ -174,7 +174,7 @@ def with_contained(
     if len(lost) == 0:
         return found
     poses = some_rows(rows_a, lost, count), some_rows(rows_b, lost, count)
-    gap = signed_distance(a, b, *poses, len(lost), threads=threads)
+    gap = ask_pair("signed_distance", a, b, *poses, len(lost), reach=np.inf, threads=threads)
     zero = np.zeros(len(lost), dtype=np.int64)
     more = Contacts(
         lost, 0.5 * (gap.point_a + gap.point_b), gap.normal, np.maximum(-gap.distance, 0.0), zero, zero.copy(), found.status,
