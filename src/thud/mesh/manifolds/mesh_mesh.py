@@ -269,10 +269,14 @@ def row_contacts(
     if side_b.closed and out.status[row] == OVERLAPPING:
         rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
         back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
-        many_a = add_sunk(tree_a, edges_a, space.keys, many_a, pairs, number, OF_A, side_b, rt, back, more.queue, more.seen)
+        many_a = add_sunk(
+            tree_a, edges_a, space.keys, many_a, pairs, number, np.int64(OF_A), side_b, rt, back, more.queue, more.seen
+        )
     if side_a.closed and out.status[row] == OVERLAPPING and many_a >= 0:
         b_in_mesh = (t[0] + o_a[0], t[1] + o_a[1], t[2] + o_a[2])
-        many_b = add_sunk(tree_b, edges_b, more.keys, many_b, pairs, number, OF_B, side_a, r, b_in_mesh, more.queue, more.seen)
+        many_b = add_sunk(
+            tree_b, edges_b, more.keys, many_b, pairs, number, np.int64(OF_B), side_a, r, b_in_mesh, more.queue, more.seen
+        )
     if many_a < 0 or many_b < 0:
         # How many there are is not known: the next try has room for much more.
         return np.int64(8 * space.keys.shape[0]), 0.0
