@@ -38,17 +38,20 @@ class Entry(NamedTuple):
 #                                             motions (N, 6) of the shapes whose frames A and B stand in at (12,) inner poses
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
 #
-# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache.
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache,
+# features (the cache of `cache=` where the method is "v_clip").
 
 PAIR_QUERIES = ("intersects", "distance", "signed_distance", "contacts", "cast", "turning_cast", "triangle_pairs")
 
-_AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
 _CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
 
+#: Methods of convex pairs; V-Clip can start at the features where its last walk ended.
+_WALKS: dict[str, tuple[str, ...] | None] = {"axes": None, "features": None}
+
 _PACKED = {
-    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
-    "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
-    "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_WALKS}),
+    "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_WALKS}),
+    "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_WALKS}),
     "contacts": Entry("thud.convex.queries:contacts"),
     "cast": Entry("thud.convex.casts.dispatch:cast"),
     "turning_cast": Entry("thud.convex.casts.dispatch:turning_cast"),
