@@ -19,7 +19,6 @@ from thud.pairing.swap import SWAPPED as TURNED_BACK
 from thud.results import Distances, Impacts
 from thud.shapes.shape import IDENTITY, Shape
 
-
 #: Options that hand on what the last call found, as a `PairCache`: of trees, and of V-Clip's walks.
 KEPT = ("cache", "features")
 

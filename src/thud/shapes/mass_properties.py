@@ -53,7 +53,12 @@ def mass_properties(shape: Shape, density: float = 1000.0) -> MassProperties:
     mass = density * volume
     if not 0.0 < mass < np.inf:
         raise InvalidShapeError(f"shape, density: {volume:g} m^3 have a mass of {mass:g} kg; expected a positive number")
-    return MassProperties(mass, volume, shape.centroid, shape.inertia(mass))
+    return MassProperties(mass, volume, shape.centroid, _symmetric(shape.inertia(mass)))
+
+
+def _symmetric(inertia: Floats) -> Floats:
+    """To the last bit."""
+    return 0.5 * (inertia + inertia.T)
 
 
 def check_solid(shape: Shape, name: str) -> None:
@@ -87,7 +92,7 @@ def own_moments(shape: Shape) -> tuple[Floats, Floats]:
     try:
         # A compound of open meshes alone has no volume to weigh them by.
         with np.errstate(divide="ignore", invalid="ignore"):
-            center, inertia = shape.centroid, shape.inertia(1.0)
+            center, inertia = shape.centroid, _symmetric(shape.inertia(1.0))
     except UnboundedShapeError:
         center, inertia = np.full(3, np.nan), np.full((3, 3), np.nan)
     known = np.isfinite(center).all() and np.isfinite(inertia).all()

@@ -24,11 +24,10 @@ from thud.world.narrow import Scene
 @device
 def is_ignored(ignored, i, body):
     """Whether row i, or the only row, of `ignored` names the body."""
-    k = row_of(ignored, i)
+    k, found = row_of(ignored, i), False
     for c in range(ignored.shape[1]):
-        if ignored[k, c] == body:
-            return True
-    return False
+        found |= ignored[k, c] == body
+    return found
 
 
 @kernel(

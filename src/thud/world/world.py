@@ -202,7 +202,7 @@ class World(BodyColumns):
         bodies.poses[row], bodies.shape[row] = row_pose[0], index
         bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
         bodies.bullet[row] = bullet
-        bodies.put_physics(row, physics)
+        bodies.put_physics(slice(row, row + 1), physics)
         bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(bool(static))
         bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
         if name is not None:
