@@ -295,7 +295,12 @@ def _in_solid(shape: Shape, points: Floats, poses: Floats, threads: int | None) 
             inside |= held
             if not len(rows):
                 continue
-            options = {"rows": some_rows(placed_at, rows, len(points)), "count": len(rows), "signed": True, "threads": threads}
+            options: dict[str, Any] = {
+                "rows": some_rows(placed_at, rows, len(points)),
+                "count": len(rows),
+                "signed": True,
+                "threads": threads,
+            }
             near = ask_shape("closest_point", leaf, points[rows], **options)
             deeper = -near.distance > depth[rows]
             depth[rows[deeper]], surface[rows[deeper]] = -near.distance[deeper], near.point[deeper]

@@ -724,8 +724,8 @@ class World(BodyColumns):
         order = hit[np.argsort(found.time[hit], kind="stable")]
         self.stats.hits = len(order)
         a, b = self._bodies.handles(pairs[order, 0]), self._bodies.handles(pairs[order, 1])
-        columns = (found.time, found.point, found.normal, found.status, found.depth)
-        return WorldImpacts(a, b, *(column[order] for column in columns))
+        fields = (found.time[order], found.point[order], found.normal[order], found.status[order], found.depth[order])
+        return WorldImpacts(a, b, *fields)
 
 
 #: What `add` gives a body that it is told nothing about.
