@@ -18,6 +18,9 @@ from thud.shapes.sphere import Sphere
 #: The table of a batch in which all rows compare the same two shapes.
 PAIR: Ints = np.array([[0, 1]], dtype=np.int64)
 
+#: All rows ask the first shape.
+FIRST: Ints = np.zeros(1, dtype=np.int64)
+
 
 def intersects(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None,
@@ -74,7 +77,16 @@ def raycast_all(
     """All crossings."""
     from thud.convex.rows.raycast_all import raycast_all_convex
 
-    return raycast_all_convex(pack((shape,)), origins, unit(directions), rows, count, reach, threads)
+    return raycast_all_convex(pack((shape,)), FIRST, origins, unit(directions), rows, count, reach, threads)
+
+
+def crossings_of_many(
+    shapes: tuple[Shape, ...], which: Ints, origins: Floats, directions: Floats, rows: Floats, reach: float, threads: int | None
+) -> RayCrossings:
+    """The same for rows of many shapes, `which` of them each row asks; directions of unit length."""
+    from thud.convex.rows.raycast_all import raycast_all_convex
+
+    return raycast_all_convex(pack_now(shapes), which, origins, directions, rows, len(which), reach, threads)
 
 
 def contains(
@@ -101,15 +113,12 @@ class _Point(Sphere):
 
 _POINT = _Point()
 
-#: All rows ask the first shape.
-_FIRST: Ints = np.zeros(1, dtype=np.int64)
-
 
 def closest_point(
     shape: Shape, points: Floats, rows: Floats, count: int, *, signed: bool, threads: int | None
 ) -> ClosestPoints:
     """Closest points of the parts' surfaces."""
-    return closest_points(pack((shape, _POINT)), _FIRST, points, rows, count, signed, threads)
+    return closest_points(pack((shape, _POINT)), FIRST, points, rows, count, signed, threads)
 
 
 def closest_of_many(

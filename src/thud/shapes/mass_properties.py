@@ -8,6 +8,7 @@ what they have in common, and what has no such values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, InvalidShapeError, UnboundedShapeError
 from thud.gates import as_positive
 from thud.shapes.compound import Compound
-from thud.shapes.shape import Shape
+from thud.shapes.shape import Shape, frozen
 from thud.shapes.tolerances import LEAST_VOLUME
 from thud.shapes.triangle_mesh import TriangleMesh
 
@@ -86,9 +87,10 @@ def check_solid(shape: Shape, name: str) -> None:
         )
 
 
+@lru_cache(maxsize=256)
 def own_moments(shape: Shape) -> tuple[Floats, Floats]:
     """(centre (3,), inertia of unit mass (3, 3) about it) of a shape that was given a mass: of an open mesh as of a thin shell.
-    NaN for a shape that has none."""
+    NaN for a shape that has none. Kept by identity: shapes are frozen."""
     try:
         # A compound of open meshes alone has no volume to weigh them by.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,4 +98,4 @@ def own_moments(shape: Shape) -> tuple[Floats, Floats]:
     except UnboundedShapeError:
         center, inertia = np.full(3, np.nan), np.full((3, 3), np.nan)
     known = np.isfinite(center).all() and np.isfinite(inertia).all()
-    return (center, inertia) if known else (np.full(3, np.nan), np.full((3, 3), np.nan))
+    return frozen(center if known else np.full(3, np.nan)), frozen(inertia if known else np.full((3, 3), np.nan))

@@ -17,7 +17,6 @@ from thud._core.threads import run_rows
 from thud.constants import RAY_BOX_SLACK
 from thud.math.vec3 import load3
 from thud.world.rays import BodyTree, is_ignored
-from thud.world.tolerances import FAR_CORNER
 
 #: Nodes that wait in a walk: one a level, 63 of bits and 32 of halving equal codes, and their siblings.
 _STACK = 256
@@ -77,42 +76,34 @@ def box_gap(boxes, k, p, signed):
     return math.sqrt(x * x + y * y + z * z)
 
 
-@device
-def far_corner(boxes, k, p):
-    """Distance of a point from the farthest corner of box k, wider by a hair: no nearer than some point of what is in it."""
-    x = max(p[0] - boxes[k, 0], boxes[k, 3] - p[0])
-    y = max(p[1] - boxes[k, 1], boxes[k, 4] - p[1])
-    z = max(p[2] - boxes[k, 2], boxes[k, 5] - p[2])
-    return math.sqrt(x * x + y * y + z * z) * FAR_CORNER
-
-
-@kernel("i8, i8, f8[:,::1], b1[::1], i8[:,::1], f8[:,::1], i8[::1], i8[::1], f8[::1]")
-def reach_rows(start, stop, points, seen, ignored, boxes, skip, item, reach_inout):
-    """Lowers how far each point has to look: a body lies no farther away than the farthest corner of its box."""
+@kernel("i8, i8, f8[:,::1], f8[::1], b1[::1], i8[:,::1], i8, f8[:,::1], i8[::1], i8[::1], i8[::1]")
+def nearest_box_rows(start, stop, points, reach, seen, ignored, signed, boxes, skip, item, body_out):
+    """The body whose box has the least `box_gap` within each point's reach, -1 for none."""
     stack, gaps = np.empty(_STACK, np.int64), np.empty(_STACK)
     for i in range(start, stop):
-        p, reach = load3(points, i, 0), reach_inout[i]
-        stack[0], gaps[0] = 0, 0.0
+        p, best, body = load3(points, i, 0), reach[i], np.int64(-1)
+        stack[0], gaps[0] = 0, -np.inf
         depth = 1 if skip.shape[0] > 0 else 0
         while depth > 0:
             depth -= 1
-            k = stack[depth]
-            if not gaps[depth] <= reach:
+            k, gap = stack[depth], gaps[depth]
+            if gap > best or (gap == best and body >= 0):
                 continue
             j = item[k]
             if j >= 0:
-                if seen[j] and not is_ignored(ignored, i, j):
-                    reach = min(reach, far_corner(boxes, k, p))
+                gap = box_gap(boxes, k, p, signed != 0)
+                if gap <= best and seen[j] and not is_ignored(ignored, i, j):
+                    best, body = gap, j
                 continue
             # The nearer child is looked at first.
             near, other = k + 1, skip[k + 1]
-            gap_near, gap_other = box_gap(boxes, near, p, False), box_gap(boxes, other, p, False)
+            gap_near, gap_other = box_gap(boxes, near, p, signed != 0), box_gap(boxes, other, p, signed != 0)
             if gap_other < gap_near:
                 near, other, gap_near, gap_other = other, near, gap_other, gap_near
             stack[depth], gaps[depth] = other, gap_other
             stack[depth + 1], gaps[depth + 1] = near, gap_near
             depth += 2
-        reach_inout[i] = reach
+        body_out[i] = body
 
 
 @kernel("i8, i8, f8[:,::1], f8[::1], i8, f8[:,::1], i8[::1], i8[::1], i8[::1], i8[::1], f8[::1]")
@@ -153,11 +144,15 @@ def bodies_on_the_way(tree: BodyTree, boxes: Floats, motions: Floats, threads: i
     return _listed(moving_boxes_rows, len(boxes), threads, boxes, motions, *tree.arrays)
 
 
-def bodies_near(
+def bodies_near(tree: BodyTree, points: Floats, reach: Floats, signed: bool, threads: int | None) -> tuple[Ints, Ints, Floats]:
+    """Bodies whose boxes are within reach of each point: (M,) rows, (M,) bodies, (M,) how far away the boxes are."""
+    return _listed(near_boxes_rows, len(points), threads, points, reach, int(signed), *tree.arrays)
+
+
+def body_of_nearest_box(
     tree: BodyTree, points: Floats, reach: Floats, seen: Bools, ignored: Ints, signed: bool, threads: int | None
-) -> tuple[Ints, Ints, Floats]:
-    """Bodies among which each point's nearest is, if it is within reach: (M,) rows, (M,) bodies, (M,) how far away their boxes
-    are."""
-    limit = reach.copy()
-    run_rows(reach_rows, len(points), threads, points, seen, ignored, *tree.arrays, limit)
-    return _listed(near_boxes_rows, len(points), threads, points, limit, int(signed), *tree.arrays)
+) -> Ints:
+    """(N,) the body whose box is nearest to each point, -1 if none is within reach."""
+    found = np.empty(len(points), np.int64)
+    run_rows(nearest_box_rows, len(points), threads, points, reach, seen, ignored, int(signed), *tree.arrays, found)
+    return found

@@ -8,7 +8,7 @@ long as a bound does not exceed what was found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from thud.bvh.morton_tree import boxes_in_tree, rays_in_tree
 from thud.constants import TOUCH
 from thud.convex import dispatch
 from thud.convex.casts.dispatch import cast_packed
-from thud.convex.queries import closest_of_many
+from thud.convex.queries import closest_of_many, crossings_of_many
 from thud.errors import InvalidInputError
 from thud.pairing.ask import ask_cast, ask_pair, ask_shape
 from thud.pairing.families import COMPOUND, PACKED
@@ -34,7 +34,7 @@ from thud.shapes.packed import Packed, pack, pack_now
 from thud.shapes.shape import Shape
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes
-from thud.world.body_walks import bodies_near, bodies_on_the_way
+from thud.world.body_walks import bodies_near, bodies_on_the_way, body_of_nearest_box
 from thud.world.narrow import Scene, no_impacts
 from thud.world.rays import BodyTree, longest_edges, not_ignored
 from thud.world.tolerances import CAST_ROOM
@@ -286,23 +286,28 @@ def nearest(
     scene: Scene, tree: BodyTree, asked: Asked, points: Floats, reach: Floats, signed: bool, out: WorldClosestPoints
 ) -> None:
     """The bodies' nearest points of their surfaces within reach, into rows of misses; `handle` is the row."""
-    row, body, gap = bodies_near(tree, points, reach, asked.seen, asked.ignored, signed, scene.threads)
-    keep = asked.keeps(row, body)
-    row, body, gap = row[keep], body[keep], gap[keep]
 
-    def ask(chosen: Ints) -> None:
-        scene.stats.narrow_tested += len(chosen)
-        found = _closest_rows(scene, points[row[chosen]], body[chosen], signed)
-        near = np.flatnonzero(found.distance <= reach[row[chosen]])
-        near = near[_firsts(row[chosen[near]], body[chosen[near]], found.distance[near])]
-        at, who = row[chosen[near]], body[chosen[near]]
+    def ask(row: Ints, body: Ints) -> None:
+        scene.stats.narrow_tested += len(row)
+        found = _closest_rows(scene, points[row], body, signed)
+        near = np.flatnonzero(found.distance <= reach[row])
+        near = near[_firsts(row[near], body[near], found.distance[near])]
+        at, who = row[near], body[near]
         better = _beats(found.distance[near], who, out.distance[at], out.handle[at])
         near, at = near[better], at[better]
         out.handle[at] = who[better]
         for name in ("distance", "point", "triangle"):
             getattr(out, name)[at] = getattr(found, name)[near]
 
-    _rounds(row, body, gap, out.distance, ask)
+    # The body of the nearest box first; what it says bounds the others.
+    first = body_of_nearest_box(tree, points, reach, asked.seen, asked.ignored, signed, scene.threads)
+    row = np.flatnonzero(first >= 0)
+    ask(row, first[row])
+    limit = np.where(first >= 0, np.minimum(out.distance, reach), -np.inf)
+    row, body, gap = bodies_near(tree, points, limit, signed, scene.threads)
+    keep = asked.keeps(row, body) & (body != first[row])
+    row, body, gap = row[keep], body[keep], gap[keep]
+    _rounds(row, body, gap, out.distance, lambda chosen: ask(row[chosen], body[chosen]))
 
 
 def _closest_rows(scene: Scene, points: Floats, body: Ints, signed: bool) -> ClosestPoints:
@@ -353,13 +358,14 @@ def all_crossings(
     row, body = row[keep], body[keep]
     scene.stats.narrow_tested += len(row)
     parts = [no_crossings()]
-    for batch in _batches(scene, body, False):
-        assert batch.shape is not None
+    for batch in _batches(scene, body, True):
         at, who = row[batch.chosen], body[batch.chosen]
-        options = {"reach": float(reach[at].max()), "threads": scene.threads}
-        found = ask_shape(
-            "raycast_all", batch.shape, origins[at], directions[at], rows=scene.poses[who], count=len(at), **options
-        )
+        rays, limit = (origins[at], directions[at]), float(reach[at].max())
+        if batch.shape is None:
+            found = crossings_of_many(batch.shapes, batch.which, *rays, scene.poses[who], limit, scene.threads)
+        else:
+            options: dict[str, Any] = {"reach": limit, "threads": scene.threads}
+            found = ask_shape("raycast_all", batch.shape, *rays, rows=scene.poses[who], count=len(at), **options)
         near = np.flatnonzero(found.distance <= reach[at[found.row]])
         ray = found.row[near]
         parts.append(

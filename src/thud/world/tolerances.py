@@ -9,10 +9,6 @@ SAVED_BODIES = 2**24
 SAVED_PARTS = 2**22
 SAVED_DEPTH = 32
 
-#: The distance of a box's farthest corner, as a bound of the distance of what is in it, is larger by this factor: the two are
-#: computed in different ways, and a body may be as small as roundoff. Dimensionless.
-FAR_CORNER = 1.0 + 1e-9
-
 #: Boxes of moving shapes are wider by this part of their own and of the largest body's longest edge. A cast counts what is
 #: within 1e-7 of the sizes as contact, and its time may be that much before the boxes touch.
 CAST_ROOM = 1e-6

@@ -42,6 +42,7 @@ from thud.results import (
     WorldRayHits,
 )
 from thud.rotations import quaternion_from_rotation
+from thud.shapes.mass_properties import own_moments
 from thud.shapes.shape import Shape
 from thud.world import narrow, shape_queries
 from thud.world.bodies import Bodies
@@ -190,8 +191,12 @@ class World(BodyColumns):
             moves = bool(linear.any() or angular.any())
             refuse_moving_surface(static, mass is not None, moves, bullet, kinematic=as_flag(kinematic, "kinematic"))
         physics = _PLAIN
-        massive = not (mass is None and density is None and inertia is None and center_of_mass is None)
-        if massive or not (kinematic is False and friction is FRICTION and restitution is RESTITUTION):
+        told = not (density is None and inertia is None and center_of_mass is None)
+        if not told and kinematic is False and friction is FRICTION and restitution is RESTITUTION:
+            if mass is not None:
+                center, unit_inertia = own_moments(shape)
+                physics = Physics(mass=mass, inertia=unit_inertia * mass, center_of_mass=center)
+        else:
             physics = as_physics(
                 (shape,), 1, np.array([bool(static)]), kinematic=as_flag(kinematic, "kinematic"), mass=mass, density=density,
                 inertia=inertia, center_of_mass=center_of_mass, friction=friction, restitution=restitution, one=True,
@@ -661,7 +666,8 @@ class World(BodyColumns):
             where = np.array(np.broadcast_to(where, (count, 3)), order="C")
             tree = self._body_tree()
             with self.stats.phase("narrow"):
-                shape_queries.nearest(self._scene(), tree, asked, where, np.broadcast_to(limit, (count,)), signed, out)
+                reach = np.array(np.broadcast_to(limit, (count,)))
+                shape_queries.nearest(self._scene(), tree, asked, where, reach, signed, out)
         return self._with_handles(out)
 
     def _with_handles(self, out: Any) -> Any:
