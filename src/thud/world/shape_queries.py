@@ -42,6 +42,9 @@ from thud.world.tolerances import CAST_ROOM
 #: Convex shapes of so many bodies or fewer are asked shape by shape; more are packed together for the occasion.
 _FEW_SHAPES = 8
 
+#: So many candidates or fewer are asked at once: rounds cost more than they save.
+_AT_ONCE = 16
+
 
 class Asked(NamedTuple):
     """Which bodies a query is about."""
@@ -154,7 +157,9 @@ def _batches(scene: Scene, body: Ints, together: bool) -> Iterator[_Batch]:
 def _rounds(row: Ints, body: Ints, bound: Floats, best: Floats, ask: Callable[[Ints], None]) -> None:
     """Candidates of each row by their bounds, 1, 2, 4, ... of them at a time, as long as a bound does not exceed best[row],
     which `ask` lowers."""
-    if not len(row):
+    if len(row) <= _AT_ONCE:
+        if len(row):
+            ask(np.flatnonzero(bound <= best[row]))
         return
     order = np.lexsort([body, bound, row])
     row, bound = row[order], bound[order]
