@@ -308,3 +308,24 @@ def test_same_bytes_for_any_number_of_threads() -> None:
         arrays = [getattr(one, name) for one in results for name in type(one).__slots__]
         answers.append([array.tobytes() for array in (row, handle, *arrays)])
     assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_shapes_without_end(turns: bool) -> None:
+    # A plane or ground that comes down on the bodies from above, or lies among them.
+    some, rng = Scene(10, 60, surface=False, plane=False), np.random.default_rng(11)
+    endless = thud.HeightField(0.3 * rng.normal(size=(5, 5)), 2.0, (-4.0, -4.0, 0.0))
+    for shape, turn in ((thud.HalfSpace((0, 0, 1)), [1.0, 0, 0, 0]), (endless, [0.0, 1.0, 0, 0])):
+        height = -9.0 if turn[0] else 9.0
+        where = np.array([[0.0, 0, height, *turn], [1.0, 2, 0.5, *turn], [0.0, 0, -20.0, 1.0, 0, 0, 0]])
+        hit = np.array([thud.intersects(shape, body, where, pose) for body, pose in some.bodies])
+        row, handle = some.world.overlap(shape, where)
+        expected = np.argwhere(hit.T)
+        np.testing.assert_array_equal(row, expected[:, 0])
+        np.testing.assert_array_equal(handle, some.handles[expected[:, 1]])
+        motion = np.array([[0.3, 0.2, -1.5 * height] + ([0.2, 0.1, 0.0] if turns else [])])
+        found = some.world.cast(shape, where[:1], motion)
+        time = np.array([thud.cast(shape, body, where[:1], pose, motion).time[0] for body, pose in some.bodies])
+        assert 0.0 < time.min() < 1.0
+        assert found.time[0] == time.min()
+        assert found.handle[0] == some.handles[time.argmin()]
