@@ -47,7 +47,9 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _options(entry: Entry) -> str:
-    return ", ".join(name if values is None else f"{name} ({', '.join(values)})" for name, values in entry.options.items())
+    # "features" is the cache of `v_clip`, which the page speaks of in words.
+    shown = {name: values for name, values in entry.options.items() if name != "features"}
+    return ", ".join(name if values is None else f"{name} ({', '.join(values)})" for name, values in shown.items())
 
 
 def _call(query: str, options: str) -> str:
@@ -96,8 +98,8 @@ def page() -> str:
         "## Options",
         "",
         "An option that is not listed for a pair, in either order, is an error there. Methods `chung_wang` and `v_clip` are",
-        "for `ConvexHull` and `Box` alone. Of a compound that is taken apart, a cache serves the pairs of leaves that can",
-        "use it.",
+        "for `ConvexHull` and `Box` alone; `v_clip` takes a cache too, for single pairs. Of a compound that is taken apart, a",
+        "cache serves the pairs of leaves that can use it.",
         "",
     ]
     options: dict[tuple[str, str], list[str]] = {}

@@ -24,6 +24,8 @@ _NAMES = {
     "ConvexHull": "thud.shapes",
     "Compound": "thud.shapes",
     "TriangleMesh": "thud.shapes",
+    "MassProperties": "thud.shapes.mass_properties",
+    "mass_properties": "thud.shapes.mass_properties",
     "decompose": "thud.shapes.decompose",
     "PairCache": "thud.pairing.pair_cache",
     "intersects": "thud.queries",
@@ -55,9 +57,12 @@ _NAMES = {
     "TrianglePairs": "thud.results",
     "Projections": "thud.results",
     "ProjectionStatus": "thud.results",
+    "WorldCasts": "thud.results",
+    "WorldClosestPoints": "thud.results",
     "WorldContacts": "thud.results",
     "WorldDistances": "thud.results",
     "WorldImpacts": "thud.results",
+    "WorldRayCrossings": "thud.results",
     "WorldRayHits": "thud.results",
     "ThudError": "thud.errors",
 }
@@ -90,6 +95,7 @@ __all__ = [
     "HalfSpace",
     "HeightField",
     "Impacts",
+    "MassProperties",
     "PairCache",
     "Pose",
     "ProjectionStatus",
@@ -102,9 +108,12 @@ __all__ = [
     "TriangleMesh",
     "TrianglePairs",
     "World",
+    "WorldCasts",
+    "WorldClosestPoints",
     "WorldContacts",
     "WorldDistances",
     "WorldImpacts",
+    "WorldRayCrossings",
     "WorldRayHits",
     "broadphase",
     "cast",
@@ -122,6 +131,7 @@ __all__ = [
     "intersects",
     "intersects_pairs",
     "io",
+    "mass_properties",
     "overlap_patches",
     "particles",
     "prepare",
@@ -169,9 +179,12 @@ if TYPE_CHECKING:
         RayHits,
         Status,
         TrianglePairs,
+        WorldCasts,
+        WorldClosestPoints,
         WorldContacts,
         WorldDistances,
         WorldImpacts,
+        WorldRayCrossings,
         WorldRayHits,
     )
     from thud.shapes import (
@@ -188,6 +201,7 @@ if TYPE_CHECKING:
         TriangleMesh,
     )
     from thud.shapes.decompose import decompose
+    from thud.shapes.mass_properties import MassProperties, mass_properties
     from thud.warm import warmup
     from thud.world.world import World
 

@@ -35,6 +35,7 @@ __all__ = [
     "as_poses",
     "as_positive",
     "as_reach",
+    "as_reaches",
     "as_size",
     "as_sizes",
     "as_vector",
@@ -141,6 +142,18 @@ def as_reach(max_distance: float) -> float:
     if array.ndim or not array >= 0.0:
         raise InvalidInputError(f"max_distance: expected a number of at least 0, got {max_distance!r}")
     return float(array)
+
+
+def as_reaches(max_distance: npt.ArrayLike) -> Array:
+    """Distance limits, (1,) for all or (N,): 0 or more, inf allowed."""
+    array = np.atleast_1d(number_array(max_distance, "max_distance")).astype(np.float64)
+    if array.ndim != 1:
+        raise InvalidInputError(f"max_distance: expected a number or (N,) numbers, got shape {array.shape}")
+    wrong = ~(array >= 0.0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(f"max_distance: row {row} is {array[row]:g}; expected numbers of at least 0")
+    return array
 
 
 def as_max_points(max_points: int) -> int:

@@ -59,7 +59,7 @@ def _options(
     if cache is not None:
         if not isinstance(cache, PairCache):
             raise InvalidInputError(f"cache: expected a thud.PairCache, got a {type(cache).__name__}")
-        given["cache"] = cache
+        given["features" if method == "v_clip" else "cache"] = cache
     if given:
         entries = pair_entries(query, a, b)
         for option, value in given.items():
@@ -88,7 +88,7 @@ def intersects(
     method : "gjk"; for hulls and boxes also "chung_wang" ([Yang] Algorithm 2) and "v_clip" ([Yang] 2.8.1)
     axes : (N, 3) normals of an earlier, similar query to start from
     cache : `thud.PairCache` that was given to this query in the last frame: faster for two meshes and for surfaces, the same
-        answers
+        answers. With "v_clip" the walk starts where the last one ended
     threads : how many to use; default all cores
 
     An option that is of no use to the two shapes is an `UnsupportedQueryError`.
@@ -130,7 +130,9 @@ def distance(
     max_distance : metres; rows beyond it get distance inf, points and normal 0
     method : "gjk"; for hulls and boxes also "v_clip", which hands overlaps over to EPA
     axes : (N, 3) normals of an earlier, similar query (`result.normal`) to start from
-    cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers
+    cache : `thud.PairCache` that was given to this query in the last frame: faster for meshes, the same answers. With "v_clip"
+        the walk starts at the features where the last one ended: the same distance up to roundoff, and of points that are
+        equally close perhaps others
     threads : how many to use; default all cores
     """
     pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
@@ -276,6 +278,9 @@ def cast(
     The time is never later than that of the true first contact, and before it by at most what it takes to close a gap of 1e-9
     of the shapes' size (4e-8 with a cylinder, cone or ellipsoid; 1e-7 of the smaller one for ground and rotation).
     UNCONVERGED: an iteration limit was reached; there is no contact before the time given.
+
+    Where the two overlap at the start the time is 0, and normal, depth and point are those of the signed distance: B moved by
+    depth * normal is free of A. Where there is none the normal is 0 and the depth NaN.
 
     A motion has constant rates over the step. With displacement v and rotation vector w (an angle in radians times a unit
     axis; full turns count), both in the world frame, a shape at (R, t) is at (exp(s w) R, t + s v) at time s: it turns about

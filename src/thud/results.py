@@ -106,11 +106,16 @@ class Impacts:
     time: Floats
     """(N,) fraction of the motion in [0, 1] at first contact, never later than the true one; inf if there is none."""
     point: Floats
-    """(N, 3) where they touch at that time; 0 where there is none."""
+    """(N, 3) where they touch at that time; midway between the two surfaces where they overlap at the start; 0 where there is
+    none."""
     normal: Floats
-    """(N, 3) unit vector from A to B; 0 where there is none, or where they overlap at the start."""
+    """(N, 3) unit vector from A to B; 0 where there is none. Where they overlap at the start: along the shortest way
+    out, as a signed distance gives it, 0 where none is known."""
     status: Bytes
     """(N,) `CastStatus`."""
+    depth: Floats
+    """(N,) metres, how deep they overlap at the start: B moved by depth * normal is free of A. 0 where they do not, NaN where
+    no signed distance is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +248,11 @@ class WorldImpacts:
     point: Floats
     """(M, 3) where they touch at that time."""
     normal: Floats
-    """(M, 3) unit vector from A to B; 0 where they overlap at the start."""
+    """(M, 3) unit vector from A to B; where they overlap at the start, along the shortest way out as in `Impacts`."""
     status: Bytes
     """(M,) `CastStatus`."""
+    depth: Floats
+    """(M,) metres, how deep they overlap at the start; as in `Impacts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +269,57 @@ class WorldRayHits:
     """(N, 3) outward unit normal at the hit, of a triangle by its winding; 0 for a miss or a distance of 0 from inside."""
     triangle: Ints
     """(N,) as in `RayHits`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRayCrossings:
+    """All crossings of N rays with the surfaces of a world's bodies, M in all, sorted by row, then distance, then the body's
+    row, then triangle."""
+
+    row: Ints
+    """(M,) which ray."""
+    handle: Ints
+    """(M,) the body."""
+    distance: Floats
+    """(M,) metres along the ray (directions are normalised)."""
+    point: Floats
+    """(M, 3) where."""
+    normal: Floats
+    """(M, 3) outward unit normal, as in `RayCrossings`."""
+    triangle: Ints
+    """(M,) as in `RayCrossings`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldCasts:
+    """The first of a world's bodies that a moving shape meets, for N motions."""
+
+    handle: Ints
+    """(N,) the body; -1 for a miss."""
+    time: Floats
+    """(N,) fraction of the motion in [0, 1], never later than the true one; inf for a miss."""
+    point: Floats
+    """(N, 3) where they touch at that time; midway between the two surfaces where they overlap at the start; 0 for a miss."""
+    normal: Floats
+    """(N, 3) unit vector from the shape to the body, as in `Impacts`; 0 for a miss."""
+    status: Bytes
+    """(N,) `CastStatus`."""
+    depth: Floats
+    """(N,) metres, how deep they overlap at the start; as in `Impacts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldClosestPoints:
+    """The nearest points of the surfaces of a world's bodies to N points."""
+
+    handle: Ints
+    """(N,) the body; -1 for a miss."""
+    distance: Floats
+    """(N,) metres; signed queries: negative inside a solid; inf for a miss."""
+    point: Floats
+    """(N, 3) the nearest point of the surface; 0 for a miss."""
+    triangle: Ints
+    """(N,) as in `ClosestPoints`; -1 for a miss."""
 
 
 @dataclass(frozen=True, slots=True)

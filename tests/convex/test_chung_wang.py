@@ -46,9 +46,9 @@ def statuses(pairs):
 def v_clip_distances(pairs):
     count = len(pairs)
     status, distance, points = np.empty(count, np.uint8), np.empty(count), np.empty((3, count, 3))
-    features = np.full((count, 2), -1)
+    features, steps = np.full((count, 2), -1), np.empty(count, np.int64)
     batch = PairBatch(pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0)
-    v_clip_rows(0, count, batch, DistanceFields(distance, points[0], points[1], points[2], status), features)
+    v_clip_rows(0, count, batch, DistanceFields(distance, points[0], points[1], points[2], status), features, steps)
     return status, distance
 
 

@@ -69,7 +69,9 @@ def test_never_late_and_not_early(first: str, second: str) -> None:
     away = distance_at(a, b, rows, motions, np.where(hit, found.time, 0.0))
     assert (away[hit] <= GAP).all()
     np.testing.assert_array_equal(np.isinf(found.time), found.status == MISS)
-    np.testing.assert_allclose(np.linalg.norm(found.normal, axis=1), hit.astype(float), atol=1e-9)
+    # Two half-spaces have no way out of each other.
+    known = hit | ((found.status == AT_START) & ~np.isnan(found.depth))
+    np.testing.assert_allclose(np.linalg.norm(found.normal, axis=1), known.astype(float), atol=1e-9)
     # The other way round.
     swapped = cast(b, a, rows[::-1], motions[::-1])
     np.testing.assert_array_equal(swapped.status, found.status)
@@ -222,7 +224,8 @@ def test_overlap_at_the_start(first: str, second: str) -> None:
     found = thud.cast(a, b, None, thud.Pose((0, 0.05, height)), [0, 0, 0, 1, 2, 3], [5, 0, 0, 0, 0, -3])
     assert found.status[0] == AT_START
     assert found.time[0] == 0.0
-    assert (found.normal == 0.0).all()
+    assert found.depth[0] > 0.0
+    np.testing.assert_allclose(np.linalg.norm(found.normal), 1.0, atol=1e-12)
 
 
 def test_touching_at_the_start() -> None:

@@ -49,7 +49,8 @@ class Answers:
         self.features = np.full((count, 2), -1) if features is None else features.copy()
         batch = PairBatch(pairs.packed, pairs.pairs, pairs.poses_a, pairs.poses_b, 0)
         out = DistanceFields(self.distance, self.point_a, self.point_b, self.normal, self.status)
-        v_clip_rows(0, count, batch, out, self.features)
+        self.steps = np.empty(count, np.int64)
+        v_clip_rows(0, count, batch, out, self.features, self.steps)
 
     @property
     def fallbacks(self):
@@ -381,14 +382,14 @@ def test_one_pair_one_pose_and_poses_by_shape():
     poses = random_rows(rng, len(pairs.shapes), 1.5)
     whole = Answers(Pairs(pairs.shapes, pairs.pairs, poses[pairs.pairs[:, 0]], poses[pairs.pairs[:, 1]]))
     out = DistanceFields(np.empty(100), *np.empty((3, 100, 3)), np.empty(100, np.uint8))
-    features = np.full((100, 2), -1)
-    v_clip_rows(0, 100, PairBatch(pairs.packed, pairs.pairs, poses, poses, 1), out, features)
+    features, steps = np.full((100, 2), -1), np.empty(100, np.int64)
+    v_clip_rows(0, 100, PairBatch(pairs.packed, pairs.pairs, poses, poses, 1), out, features, steps)
     np.testing.assert_array_equal(out.distance, whole.distance)
     np.testing.assert_array_equal(features, whole.features)
     single = Answers(Pairs(pairs.shapes, pairs.pairs[:1], pairs.poses_a[:1], pairs.poses_b))
     features[:] = -1
     batch = PairBatch(pairs.packed, pairs.pairs[:1].copy(), pairs.poses_a[:1].copy(), pairs.poses_b, 0)
-    v_clip_rows(0, 100, batch, out, features)
+    v_clip_rows(0, 100, batch, out, features, steps)
     np.testing.assert_array_equal(out.distance, single.distance)
 
 

@@ -509,12 +509,13 @@ def axes_of(rng, question, query, pairs, count):
 
 def cache_of(rng, question, query, draw):
     """Draw a cache; legal where the pair can use one."""
-    fits = any(takes(entry, "cache") for entry in pair_entries(query, draw.a, draw.b))
+    kept = "features" if question.options.get("method") == "v_clip" else "cache"
+    fits = any(takes(entry, kept) for entry in pair_entries(query, draw.a, draw.b))
     if rng.random() > (0.5 if fits else STUBBORN * 0.3):
         return
     question.options["cache"] = thud.PairCache() if rng.random() < 0.8 else thud.PairCache(int(rng.integers(0, 20)))
     entries = pair_entries(query, draw.a, draw.b)
-    if entries and not any(takes(entry, "cache") for entry in entries):
+    if entries and not any(takes(entry, kept) for entry in entries):
         question.wrong.append("cache")
     elif question.refusal == "none" and not question.wrong and rng.random() < 0.4:
         # It has seen other rows, other shapes or another query before.

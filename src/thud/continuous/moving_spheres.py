@@ -27,7 +27,7 @@ from thud.geometry.triangle import point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, load3, norm, norm2, sub
 from thud.pairing.motions import empty_impacts
 from thud.pairing.rows import row_of
-from thud.results import Impacts
+from thud.results import CastStatus, Impacts
 
 __all__ = ["sphere_sphere", "sphere_triangle"]
 
@@ -167,7 +167,7 @@ def sphere_sphere(
 
     Returns
     -------
-    Impacts; the normal points from A to B, 0 where they overlap at the start.
+    Impacts; the normal points from A to B, 0 where they overlap at the start; the depth is then NaN.
     """
     a, b = as_points(center_a, "center_a"), as_points(center_b, "center_b")
     ra, rb = as_lengths(radius_a, "radius_a", zero=True), as_lengths(radius_b, "radius_b", zero=True)
@@ -176,7 +176,7 @@ def sphere_sphere(
     out = empty_impacts(count)
     fields = (out.time, out.point, out.normal, out.status)
     run_rows(sphere_sphere_rows, count, threads, a, ra, b, rb, ma, mb, *fields)
-    return out
+    return _without_depth(out)
 
 
 def sphere_triangle(
@@ -203,7 +203,7 @@ def sphere_triangle(
 
     Returns
     -------
-    Impacts; the normal points from the sphere to the triangle, 0 where they overlap at the start.
+    Impacts; the normal points from the sphere to the triangle, 0 where they overlap at the start; the depth is then NaN.
     """
     c, r = as_points(center, "center"), as_lengths(radius, "radius")
     corners = as_triangles(triangle, "triangle")
@@ -211,4 +211,10 @@ def sphere_triangle(
     count = broadcast_rows("center, radius, triangle, motion, triangle_motion", c, r, corners, ms, mt)
     out = empty_impacts(count)
     run_rows(sphere_triangle_rows, count, threads, c, r, corners, ms, mt, out.time, out.point, out.normal, out.status)
+    return _without_depth(out)
+
+
+def _without_depth(out: Impacts) -> Impacts:
+    """No depth is known where the two overlap at the start."""
+    out.depth[out.status == CastStatus.OVERLAPPING_AT_START] = np.nan
     return out

@@ -14,6 +14,7 @@ from thud._core.threads import run_rows
 from thud.constants import MANIFOLD_POINTS
 from thud.convex.rows import row_groups
 from thud.errors import UnsupportedQueryError
+from thud.pairing.pair_cache import LeafCache
 from thud.pairing.rows import PairBatch, distance_fields
 from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import KIND, NODE_COUNT, PART_START, Packed
@@ -50,9 +51,11 @@ def intersects(
     *,
     axes: Floats = NO_AXES,
     method: str = "gjk",
+    walks: LeafCache | None = None,
     threads: int | None = None,
 ) -> npt.NDArray[np.bool_]:
-    """(count,) whether each row's pair meets; what is undecided counts as meeting."""
+    """(count,) whether each row's pair meets; what is undecided counts as meeting. `walks` has V-Clip's features of the last
+    call."""
     check_method(method, packed, pairs, "intersects")
     status = np.empty(count, dtype=np.uint8)
     if method == "gjk":
@@ -69,7 +72,7 @@ def intersects(
 
         run_rows(chung_wang_rows, count, threads, PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), status)
     else:
-        status = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, threads).status
+        status = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, walks, threads).status
     return status != _SEPARATED
 
 
@@ -85,12 +88,13 @@ def distance(
     max_distance: float = np.inf,
     axes: Floats = NO_AXES,
     method: str = "gjk",
+    walks: LeafCache | None = None,
     threads: int | None = None,
 ) -> Distances:
     """Distances of `count` rows."""
     check_method(method, packed, pairs, "distance")
     if method == "v_clip":
-        return _v_clip_distance(packed, pairs, rows_a, rows_b, by_shape, count, signed, max_distance, threads)
+        return _v_clip_distance(packed, pairs, rows_a, rows_b, by_shape, count, signed, max_distance, walks, threads)
     out = empty_distances(count)
     from thud.convex.rows import distance as kernels
 
@@ -170,14 +174,19 @@ def empty_distances(count: int) -> Distances:
 
 
 def _v_clip(
-    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, by_shape: int, count: int, threads: int | None
-) -> Distances:
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, by_shape: int, count: int, walks: LeafCache | None,
+    threads: int | None,
+) -> Distances:  # fmt: skip
+    """Each walk starts where the last one ended, if `walks` knows."""
     from thud.convex.v_clip import v_clip_rows
 
     out = empty_distances(count)
-    features = np.full((count, 2), -1, dtype=np.int64)
+    features = np.full((count, 2), -1, dtype=np.int64) if walks is None else walks.found("v_clip", 2)
+    steps = np.zeros(count, dtype=np.int64)
     batch = PairBatch(packed, pairs, rows_a, rows_b, int(by_shape))
-    run_rows(v_clip_rows, count, threads, batch, distance_fields(out), features)
+    run_rows(v_clip_rows, count, threads, batch, distance_fields(out), features, steps)
+    if walks is not None:
+        walks.add_steps(steps)
     return out
 
 
@@ -190,10 +199,11 @@ def _v_clip_distance(
     count: int,
     signed: bool,
     max_distance: float,
+    walks: LeafCache | None,
     threads: int | None,
 ) -> Distances:
     """V-Clip; rows that overlap are handed over to GJK and, for a signed distance, EPA."""
-    out = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, threads)
+    out = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, walks, threads)
     redo = np.flatnonzero(out.status != Status.SEPARATED)
     if len(redo):
         if by_shape:

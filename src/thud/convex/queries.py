@@ -9,39 +9,43 @@ from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.convex import dispatch
 from thud.gates import unit
+from thud.pairing.pair_cache import LeafCache
 from thud.results import ClosestPoints, Contacts, Distances, RayCrossings, RayHits
-from thud.shapes.packed import pack
+from thud.shapes.packed import Packed, pack, pack_now
 from thud.shapes.shape import SPHERE, Part, Shape
 from thud.shapes.sphere import Sphere
 
 #: The table of a batch in which all rows compare the same two shapes.
 PAIR: Ints = np.array([[0, 1]], dtype=np.int64)
 
+#: All rows ask the first shape.
+FIRST: Ints = np.zeros(1, dtype=np.int64)
+
 
 def intersects(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, threads: int | None,
-    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk", features: LeafCache | None = None,
 ) -> npt.NDArray[np.bool_]:  # fmt: skip
     """Whether the two meet."""
-    packed = pack((a, b))
-    return dispatch.intersects(packed, PAIR, rows_a, rows_b, 0, count, axes=axes, method=method, threads=threads)
+    options = {"axes": axes, "method": method, "walks": features, "threads": threads}
+    return dispatch.intersects(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
 def distance(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None,
-    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk", features: LeafCache | None = None,
 ) -> Distances:  # fmt: skip
     """Unsigned distances."""
-    options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads}
+    options = {"max_distance": reach, "axes": axes, "method": method, "walks": features, "threads": threads}
     return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
 def signed_distance(
     a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, *, reach: float = np.inf, threads: int | None,
-    axes: Floats = dispatch.NO_AXES, method: str = "gjk",
+    axes: Floats = dispatch.NO_AXES, method: str = "gjk", features: LeafCache | None = None,
 ) -> Distances:  # fmt: skip
     """Signed distances; of compounds the deepest pair of parts."""
-    options = {"max_distance": reach, "axes": axes, "method": method, "threads": threads, "signed": True}
+    options = {"max_distance": reach, "axes": axes, "method": method, "walks": features, "threads": threads, "signed": True}
     return dispatch.distance(pack((a, b)), PAIR, rows_a, rows_b, 0, count, **options)  # type: ignore[arg-type]
 
 
@@ -73,7 +77,16 @@ def raycast_all(
     """All crossings."""
     from thud.convex.rows.raycast_all import raycast_all_convex
 
-    return raycast_all_convex(pack((shape,)), origins, unit(directions), rows, count, reach, threads)
+    return raycast_all_convex(pack((shape,)), FIRST, origins, unit(directions), rows, count, reach, threads)
+
+
+def crossings_of_many(
+    shapes: tuple[Shape, ...], which: Ints, origins: Floats, directions: Floats, rows: Floats, reach: float, threads: int | None
+) -> RayCrossings:
+    """The same for rows of many shapes, `which` of them each row asks; directions of unit length."""
+    from thud.convex.rows.raycast_all import raycast_all_convex
+
+    return raycast_all_convex(pack_now(shapes), which, origins, directions, rows, len(which), reach, threads)
 
 
 def contains(
@@ -105,9 +118,23 @@ def closest_point(
     shape: Shape, points: Floats, rows: Floats, count: int, *, signed: bool, threads: int | None
 ) -> ClosestPoints:
     """Closest points of the parts' surfaces."""
+    return closest_points(pack((shape, _POINT)), FIRST, points, rows, count, signed, threads)
+
+
+def closest_of_many(
+    shapes: tuple[Shape, ...], which: Ints, points: Floats, rows: Floats, signed: bool, threads: int | None
+) -> ClosestPoints:
+    """The same for rows of many shapes: `which` of them each row asks."""
+    return closest_points(pack_now((*shapes, _POINT)), which, points, rows, len(which), signed, threads)
+
+
+def closest_points(
+    packed: Packed, which: Ints, points: Floats, rows: Floats, count: int, signed: bool, threads: int | None
+) -> ClosestPoints:
+    """Of packed shapes, the last of which is a single point."""
     from thud.convex.rows.closest_point import closest_rows
 
     out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     fields = (out.distance, out.point, out.triangle)
-    run_rows(closest_rows, count, threads, pack((shape, _POINT)), points, rows, int(signed), *fields)
+    run_rows(closest_rows, count, threads, packed, which, points, rows, int(signed), *fields)
     return out

@@ -445,17 +445,17 @@ def v_clip_distance(packed, a, b, r, t, feature_a, feature_b):
     return status, v, point, -1, -1, steps, True
 
 
-@kernel("i8, i8, pair_batch, distance_fields, i8[:,::1]")
-def v_clip_rows(start, stop, batch, out, feature_inout):
+@kernel("i8, i8, pair_batch, distance_fields, i8[:,::1], i8[::1]")
+def v_clip_rows(start, stop, batch, out, feature_inout, steps_out):
     """`v_clip_distance` of rows start .. stop-1: pairs of single boxes or hulls, poses and results in the world.
 
     In overlap the distance and the normal are 0 and the two points are one. `feature_inout` starts each row's walk and takes
-    its end.
+    its end, `steps_out` how many steps it took.
     """
     for i in range(start, stop):
         a, b, row_a, (r, t) = placed_parts(batch, i)
         rotation_a, translation_a = load_rotation(batch.poses_a, row_a), load_translation(batch.poses_a, row_a)
-        status, v, point, fa, fb, _steps, _fell_back = v_clip_distance(
+        status, v, point, fa, fb, steps, _fell_back = v_clip_distance(
             batch.packed, a, b, r, t, feature_inout[i, 0], feature_inout[i, 1]
         )
         distance, normal = 0.0, (0.0, 0.0, 0.0)
@@ -465,7 +465,7 @@ def v_clip_rows(start, stop, batch, out, feature_inout):
                 normal = scale(rotate(rotation_a, v), -1.0 / distance)
         point_a = transform(rotation_a, translation_a, point)
         out.status[i], out.distance[i] = status, distance
-        feature_inout[i, 0], feature_inout[i, 1] = fa, fb
+        feature_inout[i, 0], feature_inout[i, 1], steps_out[i] = fa, fb, steps
         for k in range(3):
             out.point_a[i, k] = point_a[k]
             out.point_b[i, k] = point_a[k] + distance * normal[k]

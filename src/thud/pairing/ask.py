@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, Ints
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED
@@ -14,9 +14,13 @@ from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
 from thud.pairing.leaves import leaves, placed, some_rows
 from thud.pairing.motions import by_rotation
 from thud.pairing.plans import APART, EXACT, SWAPPED, UNSUPPORTED, families_in, pair_plan, refuse, resolve, shape_plan, takes
+from thud.pairing.start_depth import overlapping_rows, put_depths
 from thud.pairing.swap import SWAPPED as TURNED_BACK
-from thud.results import Impacts
+from thud.results import Distances, Impacts
 from thud.shapes.shape import IDENTITY, Shape
+
+#: Options that hand on what the last call found, as a `PairCache`: of trees, and of V-Clip's walks.
+KEPT = ("cache", "features")
 
 
 def check_reach(rows: Floats, name: str) -> None:
@@ -33,24 +37,33 @@ def ask_pair(query: str, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, cou
     if a.family not in PACKED or b.family not in PACKED:
         check_reach(rows_a, "pose_a")
         check_reach(rows_b, "pose_b")
-    cache = given.get("cache")
-    if cache is not None:
-        cache.start(a, b)
+    for name in KEPT:
+        if given.get(name) is not None:
+            given[name].start(a, b)
     if query == "turning_cast":
         given = {"inner_a": IDENTITY, "inner_b": IDENTITY, **given}
     return _answer(query, a, b, rows_a, rows_b, count, given, 0, 0, None)
 
 
 def ask_cast(
-    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
-) -> Impacts:
-    """First contacts for motions (N, 3) or (N, 6): rows that turn by "turning_cast", the others by "cast"."""
+    a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None, *,
+    depths: bool = True,
+) -> Impacts:  # fmt: skip
+    """First contacts for motions (N, 3) or (N, 6): rows that turn by "turning_cast", the others by "cast". With `depths` also
+    the way out of those that overlap at the start."""
 
     def cast(query: str, _rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
         moves = {"move_a": move_a, "move_b": move_b}
         return ask_pair(query, a, b, rows_a, rows_b, count, **moves, threads=threads)
 
-    return by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+    def signed(rows: Ints) -> Distances:
+        poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+        return ask_pair("signed_distance", a, b, *poses, len(rows), reach=np.inf, threads=threads)
+
+    out = by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+    if depths:
+        put_depths(out, overlapping_rows(out), signed)
+    return out
 
 
 def _answer(
@@ -62,12 +75,13 @@ def _answer(
         return _apart(query, a, b, rows_a, rows_b, count, given)
     if plan.entry is None:
         raise refuse(query, plan)
-    if given.get("cache") is not None:
-        given = dict(given)
-        cache = given.pop("cache")
-        if takes(plan.entry, "cache"):
-            chosen, total = (np.arange(count), count) if rows is None else rows
-            given["cache"] = cache.leaf(i, j, chosen, total)
+    for name in KEPT:
+        if given.get(name) is not None:
+            given = dict(given)
+            kept = given.pop(name)
+            if takes(plan.entry, name):
+                chosen, total = (np.arange(count), count) if rows is None else rows
+                given[name] = kept.leaf(i, j, chosen, total)
     if "former_a" in given and not takes(plan.entry, "former"):
         given = {name: value for name, value in given.items() if name not in ("former_a", "former_b")}
     function = resolve(plan.entry.function)

@@ -19,8 +19,9 @@ from thud.results import Impacts
 
 
 def empty_impacts(count: int) -> Impacts:
-    """Results of `count` rows, to be filled."""
-    return Impacts(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.uint8))
+    """Results of `count` rows, to be filled; the depths are 0."""
+    points = np.empty((count, 3)), np.empty((count, 3))
+    return Impacts(np.empty(count), *points, np.empty(count, dtype=np.uint8), np.zeros(count))
 
 
 def as_motion(motion: npt.ArrayLike, name: str) -> Floats:

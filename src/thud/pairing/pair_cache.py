@@ -44,7 +44,8 @@ class PairCache:
     for two meshes the front: where in the two trees the walk ended, and how near it was there. The triangles are tested first;
     then the walk continues at the front, and skips all that cannot have come near enough since. The answers are the same as
     without it, to the last bit. One cache serves one query, one pair of shapes and one number of rows; when shapes or rows
-    change it starts anew. Convex pairs have `axes=` instead.
+    change it starts anew. Convex pairs have `axes=` instead; with `method="v_clip"` a cache keeps the features where each
+    row's walk ended, and the next walk starts there. Its distances are then the same up to roundoff.
 
     Parameters
     ----------
@@ -58,13 +59,15 @@ class PairCache:
         self.front = int(front)
         self.box_tests = 0
         """Times that eight boxes were tested in the last query, all rows together; counted for two meshes and a front."""
+        self.steps = 0
+        """Steps that V-Clip walked in the last query, all rows together."""
         self._found: dict[Hashable, Ints] = {}
         self._fronts: dict[Hashable, TreeFronts] = {}
         self._shapes: tuple[object, object] | None = None
 
     def start(self, a: object, b: object) -> None:
         """Forget all unless the shapes are those of the last call."""
-        self.box_tests = 0
+        self.box_tests = self.steps = 0
         if self._shapes is None or self._shapes[0] is not a or self._shapes[1] is not b:
             self._found.clear()
             self._fronts.clear()
@@ -130,3 +133,7 @@ class LeafCache:
     def add_box_tests(self, tests: Ints) -> None:
         """Count them."""
         self.cache.box_tests += int(tests.sum())
+
+    def add_steps(self, steps: Ints) -> None:
+        """Likewise."""
+        self.cache.steps += int(steps.sum())

@@ -39,24 +39,26 @@ class Entry(NamedTuple):
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
 # overlap_patches(a, b, rows_a, rows_b, count, *, max_points, threads)     Contacts of what overlaps
 #
-# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, former
-# (former_a and former_b: poses of an earlier frame).
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, features
+# (the cache of `cache=` where the method is "v_clip"), former (former_a and former_b: poses of an earlier frame).
 
 PAIR_QUERIES = (
     "intersects", "distance", "signed_distance", "contacts", "overlap_patches", "cast", "turning_cast", "triangle_pairs",
 )  # fmt: skip
 
-_AXES: dict[str, tuple[str, ...] | None] = {"axes": None}
 _CACHE: dict[str, tuple[str, ...] | None] = {"cache": None}
 _FORMER: dict[str, tuple[str, ...] | None] = {"former": None}
 
 #: What `contacts` gives at a margin of 0.
 _PATCHES = Entry("thud.mesh.patches:contact_patches")
 
+#: Methods of convex pairs; V-Clip can start at the features where its last walk ended.
+_WALKS: dict[str, tuple[str, ...] | None] = {"axes": None, "features": None}
+
 _PACKED = {
-    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_AXES}),
-    "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_AXES}),
-    "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_AXES}),
+    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_WALKS}),
+    "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_WALKS}),
+    "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_WALKS}),
     "contacts": Entry("thud.convex.queries:contacts"),
     "overlap_patches": _PATCHES,
     "cast": Entry("thud.convex.casts.dispatch:cast"),

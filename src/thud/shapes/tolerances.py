@@ -13,5 +13,9 @@ HULL_COPLANAR = 1e-9
 #: and the cover of a flat shape has a volume.
 COVER_ROOM = 1e-9
 
+#: A closed mesh of less volume than this times the cube of its half extent is a folded sheet: roundoff of the sum of its
+#: tetrahedra comes to 1e-16 times its area and extent. Dimensionless.
+LEAST_VOLUME = 1e-13
+
 #: The ball about a height field is larger by this part of its radius: roundoff of its making leaves no vertex outside.
 FIELD_BALL = 1e-12

@@ -31,11 +31,16 @@ class Bodies:
             "velocity": np.zeros((capacity, 3)),
             "angular_velocity": np.zeros((capacity, 3)),
             "mass": np.full(capacity, np.nan),
+            "inertia": np.full((capacity, 3, 3), np.nan),
+            "center_of_mass": np.full((capacity, 3), np.nan),
+            "friction": np.zeros(capacity),
+            "restitution": np.zeros(capacity),
             "shape": np.full(capacity, -1, dtype=np.int64),
             "rules": np.zeros((capacity, 3), dtype=np.uint64),
             "generation": np.zeros(capacity, dtype=np.int64),
             "alive": np.zeros(capacity, dtype=bool),
             "bullet": np.zeros(capacity, dtype=bool),
+            "kinematic": np.zeros(capacity, dtype=bool),
             "moved": np.zeros(capacity, dtype=bool),
         }
         for name, array in fresh.items():
@@ -53,6 +58,13 @@ class Bodies:
     """(C, 3) rad/s, world frame, about the origin of the body's frame."""
     mass: Floats
     """(C,) kg; NaN where none was given."""
+    inertia: Floats
+    """(C, 3, 3) kg m^2 about the centre of mass, body axes; NaN where none is known."""
+    center_of_mass: Floats
+    """(C, 3) body frame, metres; NaN where none is known."""
+    friction: Floats
+    restitution: Floats
+    """(C,) coefficients."""
     shape: Ints
     """(C,) index into the shape set."""
     rules: npt.NDArray[np.uint64]
@@ -62,6 +74,8 @@ class Bodies:
     alive: npt.NDArray[np.bool_]
     bullet: npt.NDArray[np.bool_]
     """(C,) fast movers, whose impacts are found by ray casts."""
+    kinematic: npt.NDArray[np.bool_]
+    """(C,) moved by their velocities whatever pushes them."""
     moved: npt.NDArray[np.bool_]
     """(C,) pose or shape changed since the box was made."""
 
@@ -107,18 +121,20 @@ class Bodies:
         """Handles of rows that are alive."""
         return (self.generation[rows] << ROW_BITS) | rows
 
-    def rows(self, handles: npt.ArrayLike, name: str = "handles") -> Ints:
-        """The gate of every handle argument: rows of one or N handles."""
+    def rows(self, handles: npt.ArrayLike, name: str = "handles", numbers: Ints | None = None) -> Ints:
+        """The gate of every handle argument: rows of one or N handles. `numbers`: by which errors name them; default: their
+        place."""
         given = np.atleast_1d(whole_array(handles, name))
         if given.ndim != 1:
             raise InvalidInputError(f"{name}: expected a handle or (N,) handles, got shape {given.shape}")
         rows = np.empty(len(given), np.int64)
         at = int(find_rows(given, self.alive, self.generation, self.used, rows))
         if at >= 0:
+            shown = at if numbers is None else int(numbers[at])
             row = int(given[at]) & ROW_MASK
             was = row < self.used and 0 < int(given[at]) >> ROW_BITS <= int(self.generation[row])
             why = "its body was removed from this world" if was else "this world never gave it out"
-            raise StaleHandleError(f"{name}: row {at} is handle {int(given[at])}: {why}; use what World.add returned")
+            raise StaleHandleError(f"{name}: row {shown} is handle {int(given[at])}: {why}; use what World.add returned")
         return rows
 
     def one_row(self, handle: npt.ArrayLike, name: str = "handle") -> int:
@@ -138,6 +154,11 @@ class Bodies:
             at = int(np.argmax(wrong))
             raise InvalidInputError(f"{name}: number {at} is {int(flat[at])}, no row of a living body; see World.index")
         return rows
+
+    def put_physics(self, rows: Any, physics: Any) -> None:
+        """The columns of `body_gates.Physics` of one row or N."""
+        for name, column in zip(physics._fields, physics, strict=True):
+            getattr(self, name)[rows] = column
 
     def place(self, rows: Ints, poses: Floats) -> None:
         """One or N poses (12 numbers each) of N rows."""

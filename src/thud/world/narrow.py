@@ -23,7 +23,7 @@ from thud.pairing.ask import ask_cast, ask_pair, ask_shape
 from thud.pairing.families import MESH
 from thud.pairing.groups import ContactList, equal_rows
 from thud.pairing.join import put_rows
-from thud.pairing.leaves import leaves, placed
+from thud.pairing.leaves import leaves, placed, some_rows
 from thud.pairing.plans import pair_entries, takes
 from thud.results import CastStatus, Contacts, Distances, Impacts
 from thud.shapes.packed import Packed
@@ -210,7 +210,7 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
     """First contacts of all pairs; motion (N, 6): displacement and rotation vector of each body over the step. Pairs with a
     body marked in `bullet` (N,) are asked by a ray."""
     count = len(pairs)
-    out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
+    out = no_impacts(count)
     covered, by_ray = scene.with_cover(pairs), bullet[pairs].any(axis=1)
     convex = np.flatnonzero(~covered & ~by_ray)
     if len(convex):
@@ -235,6 +235,12 @@ def impacts(scene: Scene, pairs: Ints, motion: Floats, bullet: Bools) -> Impacts
     return out
 
 
+def no_impacts(count: int) -> Impacts:
+    """Rows without a contact."""
+    missed = np.full(count, CastStatus.MISS, np.uint8)
+    return Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), missed, np.zeros(count))
+
+
 def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
     """First contacts of bullets, pairs[:, 0], with other bodies, by rays ([Yang] 2.7.3); the normal points from the bullet on.
 
@@ -242,7 +248,7 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
     of the step: the bullet's size and both rotations are left out.
     """
     count = len(pairs)
-    out = Impacts(np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), np.full(count, CastStatus.MISS, np.uint8))
+    out = no_impacts(count)
     origin, move = scene.poses[pairs[:, 0], 9:], motion[pairs[:, 1], :3]
     along = motion[pairs[:, 0], :3] - move
     length = np.linalg.norm(along, axis=1)
@@ -251,10 +257,15 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
         shape = scene.shapes.shape(int(index))
         rows = np.flatnonzero(kind == index)
         poses = scene.poses[pairs[rows, 1]]
-        inside = _in_solid(shape, origin[rows], poses, scene.threads)
+        inside, depth, surface = _in_solid(shape, origin[rows], poses, scene.threads)
         started = rows[inside]
         out.time[started], out.status[started] = 0.0, CastStatus.OVERLAPPING_AT_START
-        out.point[started] = origin[started]
+        # The bullet goes out to the nearest point of the surface; the other body the opposite way.
+        back = origin[started] - surface[inside]
+        deep = depth[inside] > 0.0
+        out.depth[started] = np.where(deep, depth[inside], np.nan)
+        out.normal[started[deep]] = back[deep] / depth[inside][deep, None]
+        out.point[started] = origin[started] - 0.5 * back
         flies = ~inside & (length[rows] > 0.0)
         rows, poses = rows[flies], poses[flies]
         if not len(rows):
@@ -272,10 +283,25 @@ def bullet_impacts(scene: Scene, pairs: Ints, motion: Floats) -> Impacts:
     return out
 
 
-def _in_solid(shape: Shape, points: Floats, poses: Floats, threads: int | None) -> Bools:
-    """(N,) whether points lie in a shape; an open mesh holds none."""
-    inside = np.zeros(len(points), np.bool_)
+def _in_solid(shape: Shape, points: Floats, poses: Floats, threads: int | None) -> tuple[Bools, Floats, Floats]:
+    """((N,) whether points lie in a shape, (N,) how deep, (N, 3) the nearest point of its surface); an open mesh holds none. Of
+    a compound the shape that a point lies deepest in counts."""
+    inside, depth, surface = np.zeros(len(points), np.bool_), np.zeros(len(points)), points.copy()
     for leaf, inner in leaves(shape):
         if leaf.is_solid:
-            inside |= ask_shape("contains", leaf, points, rows=placed(poses, inner), count=len(points), threads=threads)
-    return inside
+            placed_at = placed(poses, inner)
+            held = ask_shape("contains", leaf, points, rows=placed_at, count=len(points), threads=threads)
+            rows = np.flatnonzero(held)
+            inside |= held
+            if not len(rows):
+                continue
+            options: dict[str, Any] = {
+                "rows": some_rows(placed_at, rows, len(points)),
+                "count": len(rows),
+                "signed": True,
+                "threads": threads,
+            }
+            near = ask_shape("closest_point", leaf, points[rows], **options)
+            deeper = -near.distance > depth[rows]
+            depth[rows[deeper]], surface[rows[deeper]] = -near.distance[deeper], near.point[deeper]
+    return inside, depth, surface

@@ -9,6 +9,14 @@ SAVED_BODIES = 2**24
 SAVED_PARTS = 2**22
 SAVED_DEPTH = 32
 
+#: Boxes of moving shapes are wider by this part of their own and of the largest body's longest edge. A cast counts what is
+#: within 1e-7 of the sizes as contact, and its time may be that much before the boxes touch.
+CAST_ROOM = 1e-6
+
+#: Moments of inertia may be off by this part of the largest: from symmetry, and the largest principal one from the sum of the
+#: other two, which it is for a flat body. They are often written down with fewer digits than float64 has.
+INERTIA_ROUNDING = 1e-6
+
 #: Boxes are widened by half the distance that is asked for, times this: two of them that are just so far apart must overlap,
 #: whatever way the sums are rounded.
 REACH_SLACK = 1.0 + 1e-12

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints, check_finite
+from thud._core.arrays import Bools, Floats, Ints, check_finite
 from thud._core.threads import check_threads, run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
 from thud.broadphase.choose import broad_phase
@@ -24,23 +24,45 @@ from thud.gates import (
     as_poses,
     as_positive,
     as_reach,
-    as_vector,
+    as_reaches,
     broadcast_rows,
-    finite_array,
     unit,
 )
 from thud.imagespace.options import ImageOptions
 from thud.pairing.families import as_shape, as_shapes
+from thud.pairing.motions import as_motion
 from thud.pose import PoseLike
-from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
+from thud.results import (
+    WorldCasts,
+    WorldClosestPoints,
+    WorldContacts,
+    WorldDistances,
+    WorldImpacts,
+    WorldRayCrossings,
+    WorldRayHits,
+)
 from thud.rotations import quaternion_from_rotation
+from thud.shapes.mass_properties import own_moments
 from thud.shapes.shape import Shape
-from thud.world import narrow
+from thud.world import narrow, shape_queries
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes, swept_boxes
+from thud.world.body_gates import (
+    FRICTION,
+    RESTITUTION,
+    Physics,
+    as_mask,
+    as_physics,
+    as_velocities,
+    as_velocity,
+    each,
+    refuse_moving_surface,
+)
+from thud.world.columns import BodyColumns
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes
 from thud.world.rays import BodyTree, first_hits
+from thud.world.shape_queries import Asked
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
 from thud.world.tolerances import REACH_SLACK
@@ -53,7 +75,7 @@ MIDPHASES = ("auto", "none", "hull", "spm", "image")
 _ALL_PAIRS = 2_000_000
 
 
-class World:
+class World(BodyColumns):
     """Thousands of shapes that move.
 
     Parameters
@@ -125,6 +147,12 @@ class World:
         velocity: npt.ArrayLike | None = None,
         angular_velocity: npt.ArrayLike | None = None,
         bullet: bool = False,
+        kinematic: bool = False,
+        friction: float = FRICTION,
+        restitution: float = RESTITUTION,
+        density: float | None = None,
+        inertia: npt.ArrayLike | None = None,
+        center_of_mass: npt.ArrayLike | None = None,
     ) -> int:
         """Put a body in; returns its handle.
 
@@ -135,31 +163,51 @@ class World:
         name : for reports; need not be unique
         static : never meets another static body. Default: False, but True for a `DisplacedSurface` and a `HeightField`
             without a thickness, which can be nothing else and take no mass, velocity or bullet
-        mass : kg
+        mass : kg; moments of inertia and centre of mass are then those of the shape with uniform density, of an open mesh
+            those of a thin shell
         layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree
         velocity, angular_velocity : (3,) m/s and rad/s, world frame; what `impacts` moves it by
         bullet : so fast and small that its impacts are found by a ray cast from its origin
+        kinematic : moves by its velocity whatever pushes it; not together with static
+        friction, restitution : coefficients, at least 0 and 0 to 1
+        density : kg / m^3, instead of a mass: `thud.mass_properties` has mass, centre and moments of inertia
+        inertia : (3, 3), or (3,) along the body's axes: moments of inertia about the centre of mass, kg m^2, instead of the
+            shape's
+        center_of_mass : (3,) in the body's frame, metres, instead of the shape's
         """
         row_pose = as_poses(pose, "pose")
         if len(row_pose) != 1:
             raise InvalidInputError(f"pose: expected one pose, got {len(row_pose)}")
         if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)) or not 0 <= layer < 64:
             raise InvalidInputError(f"layer: expected a whole number from 0 to 63, got {layer!r}")
-        mask = _as_mask(mask)
+        mask = as_mask(mask)
         static, bullet = None if static is None else as_flag(static, "static"), as_flag(bullet, "bullet")
         if mass is not None:
             mass = as_positive(mass, "mass")
-        linear = _as_velocity(velocity, "velocity")
-        angular = _as_velocity(angular_velocity, "angular_velocity")
+        linear = as_velocity(velocity, "velocity")
+        angular = as_velocity(angular_velocity, "angular_velocity")
         if as_shape(shape, "shape").is_ground:
             static = True if static is None else static
-            refuse_moving_surface(static, mass is not None, bool(linear.any() or angular.any()), bullet)
+            moves = bool(linear.any() or angular.any())
+            refuse_moving_surface(static, mass is not None, moves, bullet, kinematic=as_flag(kinematic, "kinematic"))
+        physics = _PLAIN
+        told = not (density is None and inertia is None and center_of_mass is None)
+        if not told and kinematic is False and friction is FRICTION and restitution is RESTITUTION:
+            if mass is not None:
+                center, unit_inertia = own_moments(shape)
+                physics = Physics(mass=mass, inertia=unit_inertia * mass, center_of_mass=center)
+        else:
+            physics = as_physics(
+                (shape,), 1, np.array([bool(static)]), kinematic=as_flag(kinematic, "kinematic"), mass=mass, density=density,
+                inertia=inertia, center_of_mass=center_of_mass, friction=friction, restitution=restitution, one=True,
+            )  # fmt: skip
         index = self._shapes.add(shape)
         bodies = self._bodies
         row = bodies.take_row()
         bodies.poses[row], bodies.shape[row] = row_pose[0], index
         bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
-        bodies.mass[row], bodies.bullet[row] = np.nan if mass is None else mass, bullet
+        bodies.bullet[row] = bullet
+        bodies.put_physics(slice(row, row + 1), physics)
         bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(bool(static))
         bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
         if name is not None:
@@ -180,10 +228,16 @@ class World:
         velocity: npt.ArrayLike | None = None,
         angular_velocity: npt.ArrayLike | None = None,
         bullet: npt.ArrayLike = False,
+        kinematic: npt.ArrayLike = False,
+        friction: npt.ArrayLike = FRICTION,
+        restitution: npt.ArrayLike = RESTITUTION,
+        density: npt.ArrayLike | None = None,
+        inertia: npt.ArrayLike | None = None,
+        center_of_mass: npt.ArrayLike | None = None,
     ) -> Ints:
         """Put N bodies in; returns their (N,) handles, the same as from N calls of `add`, many times faster.
 
-        Each argument is as for `add`, one for all or one a body; `names` one a body.
+        Each argument is as for `add`, one for all or one a body; `names` one a body; `inertia` (N, 3), (N, 3, 3) or (1, 3, 3).
         """
         given = (shapes,) if isinstance(shapes, Shape) else as_shapes(shapes, "shapes")
         rows_pose = as_poses(poses, "poses")
@@ -192,26 +246,30 @@ class World:
             raise InvalidInputError(f"shapes, poses: expected equal numbers or one, got {len(given)} and {len(rows_pose)}")
         if names is not None and (isinstance(names, str) or not isinstance(names, Sequence) or len(names) != count):
             raise InvalidInputError(f"names: expected a list of {count} names, got {names!r}")
-        masses = np.full(count, np.nan) if mass is None else _each(finite_array(mass, "mass"), count, "mass")
-        if (masses <= 0.0).any():
-            raise InvalidInputError(f"mass: row {int(np.argmax(masses <= 0.0))} is not positive")
         is_ground = np.broadcast_to([shape.is_ground for shape in given], (count,))
-        still = is_ground if static is None else _each(as_flags(static, "static"), count, "static")
-        rules = as_rules(count, still, _each(layer, count, "layer"), _each(mask, count, "mask"))
+        still = is_ground if static is None else each(as_flags(static, "static"), count, "static")
+        rules = as_rules(count, still, each(layer, count, "layer"), each(mask, count, "mask"))
         linear, angular = (
-            np.zeros((count, 3)) if value is None else _each(_as_velocities(value, name), count, name, 2)
+            np.zeros((count, 3)) if value is None else each(as_velocities(value, name), count, name, 2)
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
-        bullets = _each(as_flags(bullet, "bullet"), count, "bullet")
+        bullets = each(as_flags(bullet, "bullet"), count, "bullet")
+        own = each(as_flags(kinematic, "kinematic"), count, "kinematic")
         for row in np.flatnonzero(is_ground).tolist():
             moves = linear[row].any() or angular[row].any()
-            refuse_moving_surface(bool(still[row]), not np.isnan(masses[row]), moves, bool(bullets[row]), f"row {row}")
+            given_to = (bool(still[row]), mass is not None, moves, bool(bullets[row]))
+            refuse_moving_surface(*given_to, f"row {row}", kinematic=bool(own[row]))
+        physics = as_physics(
+            given, count, still, kinematic=own, mass=mass, density=density, inertia=inertia, center_of_mass=center_of_mass,
+            friction=friction, restitution=restitution,
+        )  # fmt: skip
         bodies = self._bodies
         index = self._shapes.add_many(given, count)
         rows = bodies.take_rows(count)
         bodies.poses[rows], bodies.shape[rows] = rows_pose, index
         bodies.velocity[rows], bodies.angular_velocity[rows] = linear, angular
-        bodies.mass[rows], bodies.bullet[rows], bodies.rules[rows] = masses, bullets, rules
+        bodies.bullet[rows], bodies.rules[rows] = bullets, rules
+        bodies.put_physics(rows, physics)
         if names is not None:
             bodies.names |= {row: str(name) for row, name in zip(rows.tolist(), names, strict=True) if name is not None}
         self._rules = None
@@ -251,14 +309,14 @@ class World:
         return self._shapes.shape(int(self._bodies.shape[self._bodies.one_row(handle)]))
 
     def set_shape(self, handle: int, shape: Shape) -> None:
-        """Give a body another shape, such as `mesh.deformed(vertices)`."""
+        """Give a body another shape, such as `mesh.deformed(vertices)`. Its mass, centre of mass and moments of inertia stay as
+        they are."""
         row = self._bodies.one_row(handle)
         bodies = self._bodies
         if as_shape(shape, "shape").is_ground:
             moves = bodies.velocity[row].any() or bodies.angular_velocity[row].any()
-            refuse_moving_surface(
-                bool(bodies.rules[row, STATIC]), not np.isnan(bodies.mass[row]), moves, bool(bodies.bullet[row]), "handle"
-            )
+            has = (bool(bodies.rules[row, STATIC]), not np.isnan(bodies.mass[row]), moves, bool(bodies.bullet[row]))
+            refuse_moving_surface(*has, "handle", kinematic=bool(bodies.kinematic[row]))
         index = self._shapes.add(shape)
         self._shapes.release(int(bodies.shape[row]))
         bodies.shape[row], bodies.moved[row] = index, True
@@ -275,25 +333,6 @@ class World:
         rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
         found = self._bodies.poses[rows]
         return np.concatenate([found[:, 9:], quaternion_from_rotation(found[:, :9].reshape(-1, 3, 3))], axis=1)
-
-    def set_velocities(
-        self, handles: npt.ArrayLike, velocity: npt.ArrayLike, angular_velocity: npt.ArrayLike | None = None
-    ) -> None:
-        """What `impacts` moves bodies by: (3,) or (N, 3) m/s, and rad/s unless None, world frame."""
-        rows = self._bodies.rows(handles)
-        linear = _each(_as_velocities(velocity, "velocity"), len(rows), "velocity", 2)
-        angular = None
-        if angular_velocity is not None:
-            angular = _each(_as_velocities(angular_velocity, "angular_velocity"), len(rows), "angular_velocity", 2)
-        surface = self._shapes.is_ground[self._bodies.shape[rows]]
-        if linear[surface].any() or (angular is not None and angular[surface].any()):
-            raise InvalidInputError(
-                f"velocity: row {int(np.argmax(surface))} is a DisplacedSurface or a HeightField without end, which is static: "
-                "expected 0"
-            )
-        if angular is not None:
-            self._bodies.angular_velocity[rows] = angular
-        self._bodies.velocity[rows] = linear
 
     def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
         """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame."""
@@ -472,34 +511,171 @@ class World:
         origins: npt.ArrayLike,
         directions: npt.ArrayLike,
         *,
-        max_distance: float = np.inf,
+        max_distance: npt.ArrayLike = np.inf,
         any_hit: bool = False,
         mask: int = ~0,
+        ignore: npt.ArrayLike | None = None,
     ) -> WorldRayHits:
         """First hits of rays on the bodies; each shape is hit as `thud.raycast` says. Of equal distances the lowest row counts.
 
         Parameters
         ----------
         origins, directions : (3,) or (N, 3) world frame; directions are normalised
-        max_distance : metres; hits beyond it are misses
+        max_distance : metres; hits beyond it are misses; one for all or one a ray
         any_hit : the hit may be any, not the first: faster
         mask : bits of the layers that are hit
+        ignore : handles that each ray passes: one for all, (N,) one a ray, or (N, K); -1 for none
         """
-        start, along = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
-        count = broadcast_rows("origins, directions", start, along)
-        reach, mask = as_reach(max_distance), _as_mask(mask)
-        self._begin("raycast")
+        start, along, reach, asked = self._rays("raycast", origins, directions, max_distance, mask, ignore)
+        count = len(start)
         if not len(self):
             none = np.full(count, -1)
             return WorldRayHits(none, np.full(count, np.inf), np.zeros((count, 3)), np.zeros((count, 3)), none.copy())
-        start, along = (np.array(np.broadcast_to(x, (count, 3)), order="C") for x in (start, along))
-        tree, rules = self._body_tree(), self._bodies.rules[: self._bodies.used]
+        tree = self._body_tree()
         with self.stats.phase("narrow"):
-            found = first_hits(self._scene(), tree, rules, start, along, reach, any_hit, mask)
+            found = first_hits(self._scene(), tree, asked.seen, asked.ignored, start, along, reach, any_hit)
         hit = found.handle >= 0
         found.handle[hit] = self._bodies.handles(found.handle[hit])
         self.stats.hits = int(hit.sum())
         return found
+
+    def _asked(self, query: str, mask: int, ignore: npt.ArrayLike | None, count: int) -> Asked:
+        """The gate of who is asked, and the beginning of a query of `count` rows."""
+        mask, ignored = as_mask(mask), shape_queries.as_ignored(self._bodies, ignore, count)
+        self._begin(query)
+        return Asked(shape_queries.seen_bodies(self._bodies.rules[: self._bodies.used], mask), ignored)
+
+    def _rays(
+        self, query: str, origins: npt.ArrayLike, directions: npt.ArrayLike, max_distance: npt.ArrayLike, mask: int,
+        ignore: npt.ArrayLike | None,
+    ) -> tuple[Floats, Floats, Floats, Asked]:  # fmt: skip
+        """The gate of rays: origins, unit directions, how far each goes, who is asked."""
+        start, along = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
+        limit = as_reaches(max_distance)
+        count = broadcast_rows("origins, directions, max_distance", start, along, limit)
+        asked = self._asked(query, mask, ignore, count)
+        start, along = (np.array(np.broadcast_to(x, (count, 3)), order="C") for x in (start, along))
+        return start, along, np.array(np.broadcast_to(limit, (count,))), asked
+
+    def raycast_all(
+        self,
+        origins: npt.ArrayLike,
+        directions: npt.ArrayLike,
+        *,
+        max_distance: npt.ArrayLike = np.inf,
+        mask: int = ~0,
+        ignore: npt.ArrayLike | None = None,
+    ) -> WorldRayCrossings:
+        """All crossings of rays with the bodies' surfaces, as `thud.raycast_all` says of each; by ray, then by distance.
+
+        Parameters are those of `raycast`.
+        """
+        start, along, reach, asked = self._rays("raycast_all", origins, directions, max_distance, mask, ignore)
+        if not len(self):
+            return shape_queries.no_crossings()
+        tree = self._body_tree()
+        with self.stats.phase("narrow"):
+            found = shape_queries.all_crossings(self._scene(), tree, asked, start, along, reach)
+        found.handle[:] = self._bodies.handles(found.handle)
+        self.stats.hits = len(found.row)
+        return found
+
+    def cast(
+        self,
+        shape: Shape,
+        poses: PoseLike = None,
+        motions: npt.ArrayLike = 0.0,
+        *,
+        mask: int = ~0,
+        ignore: npt.ArrayLike | None = None,
+    ) -> WorldCasts:
+        """The first body that a moving shape meets, for N poses and motions. Bodies stay where they are.
+
+        Each body is met as `thud.cast(shape, body)` says: the normal points from the shape to the body. Of equal times the
+        lowest row counts. A shape that overlaps bodies at the start has time 0, and normal and depth of the lowest row's.
+
+        Parameters
+        ----------
+        shape : any shape; it need not be in the world
+        poses : one or N poses at time 0, world frame
+        motions : (3,) or (N, 3) displacements, or (6,) or (N, 6) with a rotation vector, as for `thud.cast`
+        mask : bits of the layers that are met
+        ignore : handles that each row passes: one for all, (N,) one a row, or (N, K); -1 for none
+        """
+        as_shape(shape, "shape")
+        rows, moves = as_poses(poses, "poses"), as_motion(motions, "motions")
+        count = broadcast_rows("poses, motions", rows, moves)
+        asked = self._asked("cast", mask, ignore, count)
+        out = shape_queries.no_casts(count)
+        if len(self) and count:
+            tree = self._body_tree()
+            with self.stats.phase("narrow"):
+                shape_queries.first_impacts(self._scene(), tree, asked, shape, rows, moves, out)
+        return self._with_handles(out)
+
+    def overlap(
+        self, shape: Shape, poses: PoseLike = None, *, mask: int = ~0, ignore: npt.ArrayLike | None = None
+    ) -> tuple[Ints, Ints]:
+        """All bodies that a shape meets at each of N poses: (M,) which pose, (M,) handles; sorted by pose, then row. Touching
+        counts; so does what is undecided.
+
+        Parameters
+        ----------
+        shape : any shape; it need not be in the world
+        poses : one or N poses, world frame
+        mask : bits of the layers that are met
+        ignore : handles that are left out: one for all, (N,) one a row, or (N, K); -1 for none
+        """
+        as_shape(shape, "shape")
+        rows = as_poses(poses, "poses")
+        asked = self._asked("overlap", mask, ignore, len(rows))
+        if not len(self):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        tree = self._body_tree()
+        with self.stats.phase("narrow"):
+            row, body = shape_queries.overlapping(self._scene(), tree, asked, shape, rows)
+        self.stats.hits = len(row)
+        return row, self._bodies.handles(body)
+
+    def closest(
+        self,
+        points: npt.ArrayLike,
+        *,
+        max_distance: npt.ArrayLike = np.inf,
+        signed: bool = True,
+        mask: int = ~0,
+        ignore: npt.ArrayLike | None = None,
+    ) -> WorldClosestPoints:
+        """The nearest point of any body's surface to each point, as `thud.closest_point` says of each body. Of equal distances
+        the lowest row counts.
+
+        Parameters
+        ----------
+        points : (3,) or (N, 3) world frame
+        max_distance : metres; what is farther away is a miss; one for all or one a point
+        signed : inside a solid the distance is negative, and the body that a point lies deepest in counts; open meshes have no
+            inside. Without it, the distance to the surface, inside as outside
+        mask : bits of the layers that are asked
+        ignore : handles that are left out: one for all, (N,) one a row, or (N, K); -1 for none
+        """
+        where, limit, signed = as_points(points, "points"), as_reaches(max_distance), as_flag(signed, "signed")
+        count = broadcast_rows("points, max_distance", where, limit)
+        asked = self._asked("closest", mask, ignore, count)
+        out = shape_queries.no_closest(count)
+        if len(self) and count:
+            where = np.array(np.broadcast_to(where, (count, 3)), order="C")
+            tree = self._body_tree()
+            with self.stats.phase("narrow"):
+                reach = np.array(np.broadcast_to(limit, (count,)))
+                shape_queries.nearest(self._scene(), tree, asked, where, reach, signed, out)
+        return self._with_handles(out)
+
+    def _with_handles(self, out: Any) -> Any:
+        """Rows of bodies in `handle` as handles."""
+        hit: Bools = out.handle >= 0
+        out.handle[hit] = self._bodies.handles(out.handle[hit])
+        self.stats.hits = int(hit.sum())
+        return out
 
     def in_boxes(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Ints, Ints]:
         """Bodies whose boxes overlap each of N boxes, touching included: (M,) which box, (M,) handles; sorted by both.
@@ -554,52 +730,14 @@ class World:
         order = hit[np.argsort(found.time[hit], kind="stable")]
         self.stats.hits = len(order)
         a, b = self._bodies.handles(pairs[order, 0]), self._bodies.handles(pairs[order, 1])
-        return WorldImpacts(a, b, found.time[order], found.point[order], found.normal[order], found.status[order])
+        fields = (found.time[order], found.point[order], found.normal[order], found.status[order], found.depth[order])
+        return WorldImpacts(a, b, *fields)
 
 
-def _each(value: npt.ArrayLike, count: int, name: str, axes: int = 1) -> npt.NDArray[Any]:
-    """One value for all or one a body."""
-    array = np.asarray(value)
-    if array.ndim == 0:
-        array = array[None]
-    if array.ndim != axes:
-        raise InvalidInputError(f"{name}: expected one or {count} values, got shape {array.shape}")
-    if len(array) not in (1, count):
-        raise InvalidInputError(f"{name}: expected one or {count} rows, got {len(array)}")
-    return np.broadcast_to(array, (count, *array.shape[1:]))
-
-
-def refuse_moving_surface(static: bool, mass: bool, moves: bool, bullet: bool, where: str = "") -> None:
-    """Named error unless a body that is a surface is one that stays where it is."""
-    given = [
-        name for name, wrong in (("static=False", not static), ("mass", mass), ("velocity", moves), ("bullet", bullet)) if wrong
-    ]
-    if given:
-        raise InvalidInputError(
-            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface or a HeightField without a thickness is "
-            "static ground without mass and velocity; move it by set_poses"
-        )
-
-
-def _as_mask(mask: int) -> int:
-    """Bits of layers."""
-    if isinstance(mask, bool) or not isinstance(mask, (int, np.integer)) or not -(2**63) <= mask < 2**64:
-        raise InvalidInputError(f"mask: expected a whole number of 64 bits, one a layer, got {mask!r}")
-    return int(mask)
-
-
-def _as_velocity(value: npt.ArrayLike | None, name: str) -> Floats:
-    """One (3,) velocity, 0 for None."""
-    velocity = np.zeros(3) if value is None else as_vector(value, name)
-    check_finite(velocity, name, FARTHEST_POSE)
-    return velocity
-
-
-def _as_velocities(value: npt.ArrayLike, name: str) -> Floats:
-    """(N, 3) velocities: their limit is that of places, so that a step of a second stays within it."""
-    return as_points(value, name, limit=FARTHEST_POSE)
+#: What `add` gives a body that it is told nothing about.
+_PLAIN = Physics()
 
 
 def _no_impacts() -> WorldImpacts:
     whole, real = np.empty(0, np.int64), np.empty((0, 3))
-    return WorldImpacts(whole, whole, np.empty(0), real, real, np.empty(0, np.uint8))
+    return WorldImpacts(whole, whole, np.empty(0), real, real, np.empty(0, np.uint8), np.empty(0))

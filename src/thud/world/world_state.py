@@ -13,13 +13,14 @@ from thud.broadphase.boxes import LAYER, STATIC
 from thud.errors import InvalidInputError
 from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
+from thud.world.body_gates import as_frictions, as_inertias, as_restitutions, refuse_rows
 from thud.world.shape_state import check_rigid, flatten, unflatten
 from thud.world.tolerances import SAVED_BODIES
 
 if TYPE_CHECKING:
     from thud.world.world import World
 
-VERSION = 1
+VERSION = 2
 
 #: Arrays of a state: type, and shape with -1 for "any number of rows". `used` rows where it says N.
 N = -2
@@ -28,11 +29,16 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "velocity": ("<f8", (N, 3)),
     "angular_velocity": ("<f8", (N, 3)),
     "mass": ("<f8", (N,)),
+    "inertia": ("<f8", (N, 3, 3)),
+    "center_of_mass": ("<f8", (N, 3)),
+    "friction": ("<f8", (N,)),
+    "restitution": ("<f8", (N,)),
     "shape": ("<i8", (N,)),
     "rules": ("<u8", (N, 3)),
     "generation": ("<i8", (N,)),
     "alive": ("|b1", (N,)),
     "bullet": ("|b1", (N,)),
+    "kinematic": ("|b1", (N,)),
     "free_rows": ("<i8", (-1,)),
     "free_shapes": ("<i8", (-1,)),
     "shape_roots": ("<i8", (-1,)),
@@ -47,7 +53,7 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
 COLUMNS = tuple(name for name, (_, shape) in ARRAYS.items() if shape[0] == N)
 
 #: What an unused row holds.
-_EMPTY = {"mass": np.nan, "shape": -1}
+_EMPTY = {"mass": np.nan, "inertia": np.nan, "center_of_mass": np.nan, "shape": -1}
 
 #: What else a state has.
 VALUES = ("version", "options", "names", "meshes")
@@ -128,8 +134,8 @@ def _check_layout(state: Mapping[str, Any]) -> None:
 
 def _check_bodies(state: Mapping[str, Any]) -> None:
     alive, generation = state["alive"], state["generation"]
-    if (alive.view(np.uint8) > 1).any() or (state["bullet"].view(np.uint8) > 1).any():
-        raise InvalidInputError("alive, bullet: expected bytes 0 and 1")
+    if any((state[name].view(np.uint8) > 1).any() for name in ("alive", "bullet", "kinematic")):
+        raise InvalidInputError("alive, bullet, kinematic: expected bytes 0 and 1")
     if ((generation < 1) | (generation >= 2**31)).any():
         raise InvalidInputError("generation: expected numbers from 1 to 2**31 - 1")
     if not np.array_equal(np.sort(state["free_rows"]), np.flatnonzero(~alive)):
@@ -141,10 +147,24 @@ def _check_bodies(state: Mapping[str, Any]) -> None:
     mass = state["mass"][alive]
     if not (np.isnan(mass) | ((mass > 0.0) & np.isfinite(mass))).all():
         raise InvalidInputError("mass: expected positive numbers, or NaN for none")
+    _check_physics(state, alive, mass)
     rules = state["rules"][alive]
     layer = rules[:, LAYER]
     if ((layer == 0) | (layer & (layer - np.uint64(1)) != 0)).any() or (rules[:, STATIC] > 1).any():
         raise InvalidInputError("rules: expected one bit for the layer and 0 or 1 for static")
+    refuse_rows(state["kinematic"][alive] & (rules[:, STATIC] == 1), "kinematic", "is static too; expected one of the two")
+
+
+def _check_physics(state: Mapping[str, Any], alive: npt.NDArray[np.bool_], mass: npt.NDArray[np.float64]) -> None:
+    """What a simulation needs; moments of inertia and centres may be unknown, NaN."""
+    inertia, center = state["inertia"][alive], state["center_of_mass"][alive]
+    none = np.isnan(inertia).all(axis=(1, 2))
+    refuse_rows(np.isnan(mass) & ~none, "inertia", "is of a body without mass; expected NaN")
+    as_inertias(inertia[~none], int((~none).sum()))
+    known, unknown = np.isfinite(center).all(axis=1), np.isnan(center).all(axis=1)
+    refuse_rows(~(known | unknown), "center_of_mass", "is neither finite nor all NaN")
+    as_frictions(state["friction"][alive], int(alive.sum()))
+    as_restitutions(state["restitution"][alive], int(alive.sum()))
 
 
 def _checked_options(options: Any) -> dict[str, Any]:
@@ -193,7 +213,8 @@ def _check_surfaces(state: Mapping[str, Any], shapes: list[Shape | None]) -> Non
     """Displaced surfaces and fields without end are static, without mass and velocity."""
     surfaces = [index for index, shape in enumerate(shapes) if shape is not None and shape.is_ground]
     rows = state["alive"] & np.isin(state["shape"], surfaces)
-    moves = state["velocity"][rows].any() or state["angular_velocity"][rows].any() or state["bullet"][rows].any()
+    flags = state["bullet"][rows].any() or state["kinematic"][rows].any()
+    moves = state["velocity"][rows].any() or state["angular_velocity"][rows].any() or flags
     if moves or not np.isnan(state["mass"][rows]).all() or not (state["rules"][rows, STATIC] == 1).all():
         raise InvalidInputError(
             "shape: a DisplacedSurface or HeightField without end of a body that is not static, or has a mass or a velocity"

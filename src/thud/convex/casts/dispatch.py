@@ -8,13 +8,16 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
+from thud.convex import dispatch
 from thud.convex.casts.linear_cast import cast_rows
 from thud.convex.casts.turning_cast import turning_rows
 from thud.convex.queries import PAIR
+from thud.pairing.leaves import some_rows
 from thud.pairing.motions import by_rotation, empty_impacts
 from thud.pairing.rows import PairBatch, impact_fields
+from thud.pairing.start_depth import overlapping_rows, put_depths
 from thud.pose import Pose
-from thud.results import Impacts
+from thud.results import Distances, Impacts
 from thud.shapes.compound import Compound
 from thud.shapes.packed import Packed, pack, pack_now
 from thud.shapes.shape import IDENTITY, Shape
@@ -24,16 +27,26 @@ _ROWS = 64
 
 
 def cast_packed(
-    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int, threads: int | None
-) -> Impacts:
-    """First contacts with motions (N, 3) or (N, 6); `pairs` has one row for all, or `count`."""
+    packed: Packed, pairs: Ints, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int,
+    threads: int | None, *, depths: bool = True,
+) -> Impacts:  # fmt: skip
+    """First contacts with motions (N, 3) or (N, 6); `pairs` has one row for all, or `count`. With `depths` also the way out of
+    those that overlap at the start."""
 
     def cast(query: str, rows: Any, rows_a: Floats, rows_b: Floats, move_a: Floats, move_b: Floats, count: int) -> Impacts:
         table = pairs if len(pairs) == 1 or rows is None else np.ascontiguousarray(pairs[rows])
         kernels = _linear if query == "cast" else _turning
         return kernels(packed, table, rows_a, rows_b, move_a, move_b, count, threads)
 
-    return by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+    def signed(rows: Ints) -> Distances:
+        table = pairs if len(pairs) == 1 else np.ascontiguousarray(pairs[rows])
+        poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
+        return dispatch.distance(packed, table, *poses, 0, len(rows), signed=True, threads=threads)
+
+    out = by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+    if depths:
+        put_depths(out, overlapping_rows(out), signed)
+    return out
 
 
 def _linear(

@@ -87,9 +87,9 @@ def part_contains(packed, part, p):
 
 
 @device
-def tree_slack(packed, p):
-    """Slack for the boxes of shape 0's tree, at least that of any part near p. Shape's frame."""
-    _c, radius = shape_ball(packed, 0)
+def tree_slack(packed, shape, p):
+    """Slack for the boxes of the shape's tree, at least that of any part near p. Shape's frame."""
+    _c, radius = shape_ball(packed, shape)
     return 4.0 * TOUCH * (abs(p[0]) + abs(p[1]) + abs(p[2]) + (radius if radius < math.inf else 0.0))
 
 
@@ -99,7 +99,7 @@ def contains_rows(start, stop, packed, points, poses, inside_out):
     for i in range(start, stop):
         p, row = load3(points, row_of(points, i), 0), row_of(poses, i)
         p_shape = untransform(load_rotation(poses, row), load_translation(poses, row), p)
-        slack = tree_slack(packed, p_shape)
+        slack = tree_slack(packed, 0, p_shape)
         inside, node = False, 0
         while not inside:
             part, node = next_part(packed, 0, node, p_shape, slack, 0.0)
@@ -110,23 +110,26 @@ def contains_rows(start, stop, packed, points, poses, inside_out):
         inside_out[i] = inside
 
 
-@kernel("i8, i8, packed, f8[:,::1], f8[:,::1], i8, f8[::1], f8[:,::1], i8[::1]")
-def closest_rows(start, stop, packed, points, poses, signed, distance_out, point_out, part_out):
-    """Closest surface point of shape 0 to each point; shape 1 is a single point (see `closest_on_part`)."""
-    first, point_row = packed.shape_ints[0, PART_START], packed.shape_ints[1, PART_START]
+@kernel("i8, i8, packed, i8[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[:,::1], i8[::1]")
+def closest_rows(start, stop, packed, shapes, points, poses, signed, distance_out, point_out, part_out):
+    """Closest surface point of each row's shape, or of the only one, to each point; the last shape is a single point (see
+    `closest_on_part`)."""
+    point_row = packed.shape_ints[packed.shape_ints.shape[0] - 1, PART_START]
     for i in range(start, stop):
+        shape = shapes[row_of(shapes, i)]
+        first = packed.shape_ints[shape, PART_START]
         p, row = load3(points, row_of(points, i), 0), row_of(poses, i)
         p_shape = untransform(load_rotation(poses, row), load_translation(poses, row), p)
-        slack = tree_slack(packed, p_shape)
+        slack = tree_slack(packed, shape, p_shape)
         best, closest, found, node = math.inf, (0.0, 0.0, 0.0), -1, 0
         while True:
-            part, node = next_part(packed, 0, node, p_shape, slack, best)
+            part, node = next_part(packed, shape, node, p_shape, slack, best)
             if part < 0:
                 break
-            r, t = part_to_world(packed, 0, part, poses, row)
+            r, t = part_to_world(packed, shape, part, poses, row)
             d, q = closest_on_part(packed, part, point_row, untransform(r, t, p))
             if d < best:
                 best, closest, found = d, transform(r, t, q), part - first
         distance_out[i] = best if signed else abs(best)
         point_out[i, 0], point_out[i, 1], point_out[i, 2] = closest
-        part_out[i] = found if packed.shape_ints[0, NODE_COUNT] > 0 else -1
+        part_out[i] = found if packed.shape_ints[shape, NODE_COUNT] > 0 else -1

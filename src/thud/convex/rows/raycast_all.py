@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from thud._core.arrays import Ints
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.convex.local_frame import part_to_world
@@ -56,16 +57,19 @@ def insert_crossing(begin, count, t, n, part, distance_out, normal_out, part_out
 
 
 @kernel(
-    "i8, i8, packed, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8[::1], i8[::1], i8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1]"
+    "i8, i8, packed, i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8[::1], i8[::1], i8[::1], f8[::1], f8[:,::1], "
+    "f8[:,::1], i8[::1]"
 )
 def raycast_all_rows(
-    start, stop, packed, origins, directions, poses, max_distance, fill, count_out, begin_in, row_out, distance_out, point_out,
-    normal_out, part_out,
+    start, stop, packed, shapes, origins, directions, poses, max_distance, fill, count_out, begin_in, row_out, distance_out,
+    point_out, normal_out, part_out,
 ):  # fmt: skip
-    """All crossings of each ray with shape 0: with fill 0 their numbers, then, from begin_in[i] on, themselves. Directions of
-    unit length; world frame."""
-    nodes, first, base = packed.shape_ints[0, NODE_COUNT], packed.shape_ints[0, PART_START], packed.shape_ints[0, NODE_START]
+    """All crossings of each ray with its row's shape, or the only one: with fill 0 their numbers, then, from begin_in[i] on,
+    themselves. Directions of unit length; world frame."""
     for i in range(start, stop):
+        shape = shapes[row_of(shapes, i)]
+        nodes, first = packed.shape_ints[shape, NODE_COUNT], packed.shape_ints[shape, PART_START]
+        base = packed.shape_ints[shape, NODE_START]
         o, d = load3(origins, row_of(origins, i), 0), load3(directions, row_of(directions, i), 0)
         row = row_of(poses, i)
         # The shape's own frame, in which the boxes of its tree are.
@@ -73,7 +77,7 @@ def raycast_all_rows(
         os, ds = untransform(r, t, o), unrotate(r, d)
         begin = begin_in[i] if fill else np.int64(0)
         count, node = np.int64(0), np.int64(0)
-        steps = nodes if nodes > 0 else packed.shape_ints[0, PART_COUNT]
+        steps = nodes if nodes > 0 else packed.shape_ints[shape, PART_COUNT]
         while node < steps:
             part = first + node
             if nodes > 0:
@@ -87,7 +91,7 @@ def raycast_all_rows(
                 part = first + inner
             else:
                 node += 1
-            pr, pt = part_to_world(packed, 0, part, poses, row)
+            pr, pt = part_to_world(packed, shape, part, poses, row)
             op, dp = untransform(pr, pt, o), unrotate(pr, d)
             entry, nx, ny, nz = ray_part(packed, part, op, dp)
             if not entry < math.inf:
@@ -111,10 +115,12 @@ def raycast_all_rows(
 
 
 def raycast_all_convex(
-    packed: Packed, origins: Array, directions: Array, poses: Array, count: int, max_distance: float, threads: int | None
-) -> RayCrossings:
-    """All crossings of `count` rays, directions of unit length; origins, directions and poses have one row or as many."""
-    arrays = (packed, origins, directions, poses, max_distance)
+    packed: Packed, which: Ints, origins: Array, directions: Array, poses: Array, count: int, max_distance: float,
+    threads: int | None,
+) -> RayCrossings:  # fmt: skip
+    """All crossings of `count` rays, directions of unit length, with `which` of the packed shapes; all of these have one row or
+    as many."""
+    arrays = (packed, which, origins, directions, poses, max_distance)
     counts, begins = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     none, nothing, nowhere = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 3))
     run_rows(raycast_all_rows, count, threads, *arrays, 0, counts, begins, none, nothing, nowhere, nowhere, none)
