@@ -39,8 +39,8 @@ class Entry(NamedTuple):
 # triangle_pairs(a, b, rows_a, rows_b, count, *, threads)
 # overlap_patches(a, b, rows_a, rows_b, count, *, max_points, threads)     Contacts of what overlaps
 #
-# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache, features
-# (the cache of `cache=` where the method is "v_clip"), former (former_a and former_b: poses of an earlier frame).
+# Poses are (N, 12) rows, or one row for all. Options that an entry lists come as further keywords: method, axes, cache,
+# features (the cache of `cache=` where the method is "v_clip"), former (former_a and former_b: poses of an earlier frame).
 
 PAIR_QUERIES = (
     "intersects", "distance", "signed_distance", "contacts", "overlap_patches", "cast", "turning_cast", "triangle_pairs",
