@@ -66,7 +66,7 @@ class _CoalDepth(Coal):
 def _contestants(pairs: Pairs, peers: list[Any]) -> dict[str, list[Contestant]]:
     """By query."""
     ((a, b),), at = pairs.partners, (pairs.a[0], pairs.b[0])
-    theirs = [Contestant("coal, contacts", peer.deepest, pairs.count) for peer in peers]
+    theirs = [Contestant("coal, contacts", peer.contacts, pairs.count) for peer in peers]
     signed = Contestant("thud", lambda: thud.distance(a, b, *at, signed=True, threads=1), pairs.count)
     patches = Contestant("thud", lambda: thud.overlap_patches(a, b, *at, threads=1), pairs.count)
     return {"signed distance": [signed, *theirs], "overlap patches": [patches, *theirs]}
