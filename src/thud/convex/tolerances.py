@@ -162,3 +162,11 @@ BOX_FACE_FIRST = 1e-12
 #: Cross products of edges shorter than this (sine of the angle) repeat a face axis: the separations along the two differ by
 #: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
 BOX_PARALLEL = 1e-15
+
+#: Two boxes apart within the margin: a point above a face is as far away as the face's axis says when the two differ by less than
+#: this * size, some ten thousand roundoffs. Then the distance is known as well as GJK would.
+BOX_ABOVE = 1e-12
+
+#: Two edges of boxes cross where, with the overlap taken back, they come this * size close: the axis is off by a roundoff over the
+#: sine of their angle.
+BOX_EDGES_CROSS = 1e-9

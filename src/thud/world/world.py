@@ -32,12 +32,15 @@ from thud.gates import (
 from thud.imagespace.options import ImageOptions
 from thud.pairing.families import as_shape, as_shapes
 from thud.pose import PoseLike
-from thud.results import WorldContacts, WorldDistances, WorldImpacts, WorldRayHits
+from thud.results import WorldContacts, WorldDistances, WorldEvents, WorldImpacts, WorldRayHits
 from thud.rotations import quaternion_from_rotation
 from thud.shapes.shape import Shape
 from thud.world import narrow
 from thud.world.bodies import Bodies
 from thud.world.body_boxes import body_boxes, swept_boxes
+from thud.world.contact_records import ContactRecords
+from thud.world.events import events_between
+from thud.world.find_contacts import find_contacts
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes
 from thud.world.rays import BodyTree, first_hits
@@ -66,7 +69,7 @@ class World:
         about as fast, and miss nothing.
     image : for "image": resolution, views, layers, precision, backend
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
-    caches : keep axes and fronts from frame to frame; the answers are the same without
+    caches : keep axes, contacts and fronts from frame to frame; the answers are the same without
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
@@ -101,6 +104,7 @@ class World:
         self._phase, self._near_phase, self._swept_phase = (broad_phase(broadphase) for _ in range(3))
         self._axes = PairAxes() if caches else None
         self._mesh_caches = MeshCaches() if caches else None
+        self._records = ContactRecords()
         self._tree: BodyTree | None = None
         self._rules: npt.NDArray[np.uint64] | None = None
 
@@ -125,6 +129,7 @@ class World:
         velocity: npt.ArrayLike | None = None,
         angular_velocity: npt.ArrayLike | None = None,
         bullet: bool = False,
+        sensor: bool = False,
     ) -> int:
         """Put a body in; returns its handle.
 
@@ -139,6 +144,7 @@ class World:
         layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree
         velocity, angular_velocity : (3,) m/s and rad/s, world frame; what `impacts` moves it by
         bullet : so fast and small that its impacts are found by a ray cast from its origin
+        sensor : it reports its contacts, marked as such, and never responds
         """
         row_pose = as_poses(pose, "pose")
         if len(row_pose) != 1:
@@ -147,6 +153,7 @@ class World:
             raise InvalidInputError(f"layer: expected a whole number from 0 to 63, got {layer!r}")
         mask = _as_mask(mask)
         static, bullet = None if static is None else as_flag(static, "static"), as_flag(bullet, "bullet")
+        sensor = as_flag(sensor, "sensor")
         if mass is not None:
             mass = as_positive(mass, "mass")
         linear = _as_velocity(velocity, "velocity")
@@ -159,7 +166,7 @@ class World:
         row = bodies.take_row()
         bodies.poses[row], bodies.shape[row] = row_pose[0], index
         bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
-        bodies.mass[row], bodies.bullet[row] = np.nan if mass is None else mass, bullet
+        bodies.mass[row], bodies.bullet[row], bodies.sensor[row] = np.nan if mass is None else mass, bullet, sensor
         bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(bool(static))
         bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
         if name is not None:
@@ -180,6 +187,7 @@ class World:
         velocity: npt.ArrayLike | None = None,
         angular_velocity: npt.ArrayLike | None = None,
         bullet: npt.ArrayLike = False,
+        sensor: npt.ArrayLike = False,
     ) -> Ints:
         """Put N bodies in; returns their (N,) handles, the same as from N calls of `add`, many times faster.
 
@@ -203,6 +211,7 @@ class World:
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
         bullets = _each(as_flags(bullet, "bullet"), count, "bullet")
+        sensors = _each(as_flags(sensor, "sensor"), count, "sensor")
         for row in np.flatnonzero(is_ground).tolist():
             moves = linear[row].any() or angular[row].any()
             refuse_moving_surface(bool(still[row]), not np.isnan(masses[row]), moves, bool(bullets[row]), f"row {row}")
@@ -212,6 +221,7 @@ class World:
         bodies.poses[rows], bodies.shape[rows] = rows_pose, index
         bodies.velocity[rows], bodies.angular_velocity[rows] = linear, angular
         bodies.mass[rows], bodies.bullet[rows], bodies.rules[rows] = masses, bullets, rules
+        bodies.sensor[rows] = sensors
         if names is not None:
             bodies.names |= {row: str(name) for row, name in zip(rows.tolist(), names, strict=True) if name is not None}
         self._rules = None
@@ -261,7 +271,7 @@ class World:
             )
         index = self._shapes.add(shape)
         self._shapes.release(int(bodies.shape[row]))
-        bodies.shape[row], bodies.moved[row] = index, True
+        bodies.reshape(row, index)
 
     def set_poses(self, handles: npt.ArrayLike, poses: PoseLike) -> None:
         """Move bodies: N handles and one or N poses."""
@@ -295,8 +305,17 @@ class World:
             self._bodies.angular_velocity[rows] = angular
         self._bodies.velocity[rows] = linear
 
+    def set_enabled(self, handles: npt.ArrayLike, flags: npt.ArrayLike) -> None:
+        """Switch bodies off and on: one or N bools. A disabled body takes part in nothing and keeps its handle."""
+        rows = self._bodies.rows(handles)
+        self._bodies.enable(rows, _each(as_flags(flags, "flags"), len(rows), "flags"))
+
+    def enabled(self, handles: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+        """(N,) which of some or all bodies are switched on."""
+        return self._bodies.enabled[self._bodies.living() if handles is None else self._bodies.rows(handles)]
+
     def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame."""
+        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame; inf and -inf of disabled ones."""
         rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
         self._update()
         return self._bodies.bounds[rows, :3], self._bodies.bounds[rows, 3:]
@@ -335,7 +354,9 @@ class World:
         with self.stats.phase("boxes"):
             packed, shape_rows = self._shapes.packed()
             run_rows(body_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, rows, bodies.bounds)
+            bodies.hide(rows)
             bodies.moved[rows] = False
+        bodies.clock += 1
         self._tree = None
         self.stats.boxes_updated += len(rows)
 
@@ -405,25 +426,21 @@ class World:
         """
         margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
         self._begin("contacts")
-        pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
-        if len(pairs) and margin == 0.0:
-            pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self._mesh_caches, self.midphase)]
-        if not len(pairs):
-            pairs = np.empty((0, 2), np.int64)
-            whole, real = np.empty(0, np.int64), np.empty((0, 3))
-            return WorldContacts(whole, whole, real, real, np.empty(0), whole, whole, np.empty(0, np.uint8))
-        with self.stats.phase("narrow"):
-            found = narrow.contacts(self._scene(), pairs, margin, max_points)
-        self.stats.hits = len(np.unique(found.row))
-        a, b = self._bodies.handles(pairs[found.row, 0]), self._bodies.handles(pairs[found.row, 1])
-        return WorldContacts(a, b, found.point, found.normal, found.depth, found.feature, found.patch, found.status[found.row])
+        return find_contacts(self, margin, max_points)
+
+    def events(self) -> WorldEvents:
+        """Pairs of bodies that began to touch, still touch, or no longer do: the last call of `contacts` against the one before.
+
+        Bodies within the margin of each other do not touch. A pair whose body was removed has ended; its handle is stale.
+        """
+        return events_between(self._records.touches_before, self._records.touches)
 
     def _pairs_within(self, reach: float) -> Ints:
         """Pairs whose boxes come within a distance of each other."""
         boxes = self._boxes()
         with self.stats.phase("broad"):
             bounds, more = boxes.bounds, 0.5 * reach * REACH_SLACK
-            alive = self._bodies.alive[: self._bodies.used]
+            alive = self._bodies.present()
             bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
             bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
             found = self._filtered(self._near_phase.pairs(boxes, threads=self.threads))

@@ -1,0 +1,109 @@
+"""`python -m tests.world.heap_ids`: do contacts keep their ids in a calm heap of boxes over 1,000 frames?
+
+The poses are recorded from pybullet (`python -m tools.record_heap`), or read from a file (`--file`). An id that is there in two
+frames in a row must not have moved by more than a hundredth of the smaller body's size, and of the ids of pairs that still have
+contacts 99 of 100 must be there again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import thud
+
+#: Contacts are looked at up to this far apart, metres: about what solvers do, and ten times how deep the boxes sink in.
+MARGIN = 0.01
+
+#: Farthest that an id may move in a frame, in sizes of the smaller body, and the share of ids that must persist.
+FARTHEST, PERSIST = 0.01, 0.99
+
+
+@dataclass
+class IdReport:
+    frames: int = 0
+    points: int = 0
+    before: int = 0
+    """Ids of pairs that still have contacts a frame later."""
+    persist: int = 0
+    """How many of them are still there."""
+    jumps: int = 0
+    """Ids that moved farther than they may."""
+    worst: float = 0.0
+    """The farthest move of an id, in sizes."""
+
+    @property
+    def share(self) -> float:
+        return self.persist / max(self.before, 1)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.frames} frames, {self.points / max(self.frames, 1):.0f} points a frame: {self.share:.3%} of the ids persist; "
+            f"{self.jumps} jump, the farthest move is {self.worst:.2%} of the size"
+        )
+
+
+def heap_world(half: np.ndarray, **options) -> tuple[thud.World, np.ndarray]:
+    """The boxes on their floor, and the boxes' handles."""
+    world = thud.World(**options)
+    world.add(thud.HalfSpace((0, 0, 1)), static=True, name="floor")
+    return world, world.add_many([thud.Box(size) for size in half.astype(float)], mass=1.0)
+
+
+def unit_poses(poses: np.ndarray) -> np.ndarray:
+    """(..., 7) in double precision, quaternions of length 1."""
+    found = poses.astype(float)
+    found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
+    return found
+
+
+def check_ids(half: np.ndarray, poses: np.ndarray, margin: float = MARGIN) -> IdReport:
+    """Frame after frame."""
+    world, boxes = heap_world(half)
+    size = np.full(len(half) + 1, np.inf)
+    size[1:] = 2.0 * half.max(axis=1)
+    report, last = IdReport(), None
+    for frame in unit_poses(poses):
+        world.set_poses(boxes, frame)
+        found = world.contacts(margin=margin)
+        previous = world._records.previous()
+        if last is not None:
+            same = previous >= 0
+            assert (last.feature[previous[same]] == found.feature[same]).all()
+            pair = np.repeat(np.arange(len(found.pairs)), found.count)[same]
+            moved = np.linalg.norm(found.point[same] - last.point[previous[same]], axis=1)
+            moved /= size[found.rows[pair]].min(axis=1)
+            still = np.isin(last.rows[:, 0] << 32 | last.rows[:, 1], found.rows[:, 0] << 32 | found.rows[:, 1])
+            report.before += int(last.count[still].sum())
+            report.persist += int(same.sum())
+            report.jumps += int((moved > FARTHEST).sum())
+            report.worst = max(report.worst, float(moved.max(initial=0.0)))
+        report.frames += 1
+        report.points += len(found.point)
+        last = found
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.world.heap_ids", description=__doc__)
+    parser.add_argument("--file", type=Path, help="of tools.record_heap; default: recorded now")
+    parser.add_argument("--boxes", type=int, default=600)
+    parser.add_argument("--frames", type=int, default=1000)
+    given = parser.parse_args()
+    if given.file is not None:
+        with np.load(given.file) as file:
+            half, poses = file["half"], file["poses"]
+    else:
+        from tools.record_heap import record
+
+        half, poses = record(given.boxes, given.frames)
+    report = check_ids(half, poses)
+    print(report)
+    raise SystemExit(0 if report.jumps == 0 and report.share >= PERSIST else 1)
+
+
+if __name__ == "__main__":
+    main()
