@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import thud
+from tools.record_heap import Heap, record
 
 #: Contacts are looked at up to this far apart, metres: about what solvers do, and ten times how deep the boxes sink in.
 MARGIN = 0.01
@@ -46,27 +47,20 @@ class IdReport:
         )
 
 
-def heap_world(half: np.ndarray, **options) -> tuple[thud.World, np.ndarray]:
-    """The boxes on their floor, and the boxes' handles."""
+def heap_world(heap: Heap, **options) -> tuple[thud.World, np.ndarray]:
+    """The boxes in their bin, and the boxes' handles."""
     world = thud.World(**options)
-    world.add(thud.HalfSpace((0, 0, 1)), static=True, name="floor")
-    return world, world.add_many([thud.Box(size) for size in half.astype(float)], mass=1.0)
+    for plane in heap.planes.astype(float):
+        world.add(thud.HalfSpace(plane[:3], plane[3]), static=True)
+    return world, world.add_many([thud.Box(size) for size in heap.half.astype(float)], mass=1.0)
 
 
-def unit_poses(poses: np.ndarray) -> np.ndarray:
-    """(..., 7) in double precision, quaternions of length 1."""
-    found = poses.astype(float)
-    found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
-    return found
-
-
-def check_ids(half: np.ndarray, poses: np.ndarray, margin: float = MARGIN) -> IdReport:
+def check_ids(heap: Heap, margin: float = MARGIN) -> IdReport:
     """Frame after frame."""
-    world, boxes = heap_world(half)
-    size = np.full(len(half) + 1, np.inf)
-    size[1:] = 2.0 * half.max(axis=1)
+    world, boxes = heap_world(heap)
+    size = np.concatenate([np.full(len(heap.planes), np.inf), 2.0 * heap.half.max(axis=1)])
     report, last = IdReport(), None
-    for frame in unit_poses(poses):
+    for frame in heap.exact_poses():
         world.set_poses(boxes, frame)
         found = world.contacts(margin=margin)
         previous = world._records.previous()
@@ -93,14 +87,8 @@ def main() -> None:
     parser.add_argument("--boxes", type=int, default=600)
     parser.add_argument("--frames", type=int, default=1000)
     given = parser.parse_args()
-    if given.file is not None:
-        with np.load(given.file) as file:
-            half, poses = file["half"], file["poses"]
-    else:
-        from tools.record_heap import record
-
-        half, poses = record(given.boxes, given.frames)
-    report = check_ids(half, poses)
+    heap = record(given.boxes, given.frames) if given.file is None else Heap.load(given.file)
+    report = check_ids(heap)
     print(report)
     raise SystemExit(0 if report.jumps == 0 and report.share >= PERSIST else 1)
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import thud
-from tests.world.heap_ids import FARTHEST, PERSIST, check_ids, heap_world, unit_poses
+from tests.world.heap_ids import FARTHEST, PERSIST, check_ids, heap_world
 from tests.world.model import random_pose, some_shapes
 from thud._core.threads import core_count
 from thud.broadphase.choose import METHODS
+from tools.record_heap import Heap
 
 HEAP = Path(__file__).parent / "data" / "heap_600.npz"
 
@@ -21,9 +22,10 @@ PLAIN = [shape for shape in some_shapes() if shape.family == "convex" and not is
 SHAPES = some_shapes()
 
 
-def heap(frames: int) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(HEAP) as file:
-        return file["half"], unit_poses(file["poses"][:frames])
+def heap(frames: int) -> tuple[Heap, np.ndarray]:
+    """The heap and the poses of its first frames."""
+    found = Heap.load(HEAP)
+    return found, found.exact_poses()[:frames]
 
 
 def same_bytes(a: thud.WorldContacts, b: thud.WorldContacts) -> None:
@@ -92,8 +94,8 @@ def test_contacts_are_those_of_all_pairs(count: int, margin: float) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_broad_phase_gives_the_same_contacts(method: str) -> None:
-    half, frames = heap(4)
-    worlds = [heap_world(half, broadphase=name, threads=1) for name in ("auto", method)]
+    made, frames = heap(4)
+    worlds = [heap_world(made, broadphase=name, threads=1) for name in ("auto", method)]
     for frame in frames:
         for world, boxes in worlds:
             world.set_poses(boxes, frame)
@@ -104,13 +106,13 @@ def test_every_broad_phase_gives_the_same_contacts(method: str) -> None:
 
 @pytest.mark.parametrize("margin", [0.0, 0.01])
 def test_same_bytes_without_caches_and_for_any_number_of_threads(margin: float) -> None:
-    half, frames = heap(5)
+    made, frames = heap(5)
     rng = np.random.default_rng(0)
     options = [{}, {"caches": False}, *({"threads": n} for n in (1, 2, 3)), {"caches": False, "threads": core_count() + 1}]
-    worlds = [heap_world(half, **option) for option in options]
+    worlds = [heap_world(made, **option) for option in options]
     for frame, poses in enumerate(frames):
         # In some frames only a few move, so that some pairs keep their relative pose.
-        chosen = np.sort(rng.choice(len(half), 40, replace=False)) if frame % 2 else np.arange(len(half))
+        chosen = np.sort(rng.choice(len(made.half), 40, replace=False)) if frame % 2 else np.arange(len(made.half))
         for world, boxes in worlds:
             world.set_poses(boxes[chosen], poses[chosen])
         answers = [world.contacts(margin=margin) for world, _ in worlds]
@@ -150,8 +152,8 @@ def test_mixed_bodies_with_and_without_caches() -> None:
 
 
 def test_a_world_in_which_nothing_happened_gives_a_copy() -> None:
-    half, frames = heap(1)
-    world, boxes = heap_world(half)
+    made, frames = heap(1)
+    world, boxes = heap_world(made)
     world.set_poses(boxes, frames[0])
     first = world.contacts()
     kept = [getattr(first, field.name).copy() for field in fields(first)]
@@ -205,8 +207,8 @@ def test_a_sign_of_zero_is_a_move() -> None:
 
 
 def test_columns_follow_their_points() -> None:
-    half, frames = heap(4)
-    world, boxes = heap_world(half)
+    made, frames = heap(4)
+    world, boxes = heap_world(made)
     records = world._records
     records.widen(2)
     known: dict[tuple[int, int, int], np.ndarray] = {}
@@ -218,7 +220,7 @@ def test_columns_follow_their_points() -> None:
             # A body that is replaced takes nothing over from the one before it.
             gone = int(boxes[7])
             world.remove(gone)
-            boxes[7] = world.add(thud.Box(half[7].astype(float)), frame[7], mass=1.0)
+            boxes[7] = world.add(thud.Box(made.half[7].astype(float)), frame[7], mass=1.0)
         found = world.contacts(margin=0.01)
         assert records.columns.shape == (len(found.point), 2)
         ids = list(zip(found.handle_a.tolist(), found.handle_b.tolist(), found.feature.tolist(), strict=True))
@@ -247,8 +249,7 @@ def test_points_of_compounds_with_equal_features_are_matched_one_by_one() -> Non
 
 def test_ids_persist_in_a_calm_heap() -> None:
     # The long run: python -m tests.world.heap_ids
-    with np.load(HEAP) as file:
-        report = check_ids(file["half"], file["poses"])
+    report = check_ids(Heap.load(HEAP))
     assert report.points > 1000 * report.frames
     assert report.share >= PERSIST, report
     assert report.worst <= FARTHEST, report

@@ -11,6 +11,9 @@ deeper than the penetration depth itself.
 A point is known by what touches there: a corner of one face on the other face, or two sides that cross. Corners, sides and
 faces have numbers in their own part, whichever of the two is the reference, so that the same point has the same id in the next
 frame, and with A and B swapped the two halves of it swapped. 0 stands for the witness point.
+
+Where two sides that are all but parallel cross, a small motion moves the crossing far along them. It is then not the same point any
+more: the ids of both sides also say in which cell of a fine division of their length it lies.
 """
 
 from __future__ import annotations
@@ -26,12 +29,14 @@ from thud.convex.support import hull_support, load_part, support
 from thud.convex.tolerances import (
     MANIFOLD_ALIKE,
     MANIFOLD_CAP_SIDES,
+    MANIFOLD_CELL,
     MANIFOLD_PARALLEL,
     MANIFOLD_SLACK,
+    MANIFOLD_SLIDE,
     MANIFOLD_TIE,
 )
 from thud.math.pose import rotate, unrotate
-from thud.math.vec3 import cross, dot, norm2, sub
+from thud.math.vec3 import cross, dot, norm, norm2, sub
 from thud.shapes.packed import (
     BOUND,
     EDGE_START,
@@ -56,6 +61,9 @@ BOX_LOOPS = cube_loops()
 
 #: What a feature of a part is: its number is added. A part has fewer than 2^28 of each.
 CORNER, SIDE, FACE = float(1 << 28), float(2 << 28), float(3 << 28)
+
+#: Cells of a side, and what is added to its number for each; then the cells begin anew. Sides of larger numbers have none.
+CELLS, CELL = 256, 1 << 20
 
 #: Columns of a polygon's corners: place (3), feature of its own part, feature of the other part (0: its face), what the way
 #: to the next corner runs along: a side of its own, or -1 - k for side k of the reference; and how far inside of the plane it
@@ -207,9 +215,16 @@ def _next(k, count):
 
 
 @device
-def _clip(points, count, spare, face, side, sides, inward):
-    """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`.
-    Returns the new count."""
+def _cell(at, middle, direction, length2, cell):
+    """What is added to the number of a side where another one crosses it at a small angle: which cell of it that is."""
+    along = dot(sub(at, middle), direction) / (math.sqrt(length2) * cell)
+    return CELL * (np.int64(math.floor(along)) & (CELLS - 1))
+
+
+@device
+def _clip(points, count, spare, face, side, sides, inward, places):
+    """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`; see
+    `_clip_by_face`. Returns the new count."""
     origin, outside, kept = _get(face, side), False, 0
     for k in range(count):
         inside = dot(inward, sub(_get(points, k), origin))
@@ -231,7 +246,14 @@ def _clip(points, count, spare, face, side, sides, inward):
             if along < 0.0:
                 # Two sides of the reference meet: one of its corners, on the face that is clipped.
                 own, other = 0.0, face[side if np.int64(-along) - 1 == side - 1 else _next(side, sides), OWN]
-            at = (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2]))
+            way = sub(q, p)
+            at = (p[0] + u * way[0], p[1] + u * way[1], p[2] + u * way[2])
+            length2 = norm2(way)
+            if along >= 0.0 and (sp - sq) * (sp - sq) < MANIFOLD_SLIDE * MANIFOLD_SLIDE * norm2(inward) * length2:
+                edge = sub(_get(face, _next(side, sides)), origin)
+                if own < SIDE + CELL and other < SIDE + CELL:
+                    own += _cell(at, places[0], way, length2, places[2])
+                    other += _cell(at, places[1], edge, norm2(edge), places[2])
             # From here on along the polygon's own side where it comes in, along the reference's where it goes out.
             _set(spare, kept, at, own, along if sp < 0.0 else -1.0 - side)
             spare[kept, OTHER] = other
@@ -242,11 +264,12 @@ def _clip(points, count, spare, face, side, sides, inward):
 
 
 @kernel
-def _clip_by_face(points, count, spare, face, sides, n):
-    """Clip `points` against the sides of the polygon `face`, along n (outward of the face)."""
+def _clip_by_face(points, count, spare, face, sides, n, places):
+    """Clip `points` against the sides of the polygon `face`, along n (outward of the face). `places`: origins of the frames of the
+    parts whose they are, and the length of a cell of a side."""
     for k in range(sides):
         inward = cross(n, sub(_get(face, _next(k, sides)), _get(face, k)))
-        count = _clip(points, count, spare, face, k, sides, inward)
+        count = _clip(points, count, spare, face, k, sides, inward, places)
         if count == 0:
             break
     return count
@@ -294,8 +317,9 @@ def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
         origin_a = _get(face_a, 0) if count_a > 0 else p
         origin_b = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
         a_first = face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b)
+        cell = MANIFOLD_CELL * min(packed.parts.reals[a, BOUND], packed.parts.reals[b, BOUND])
         count = _clipped_faces(
-            space, (count_a, number_a), normal_a, origin_a, (count_b, number_b), normal_b, origin_b, n, a_first
+            space, (count_a, number_a), normal_a, origin_a, (count_b, number_b), normal_b, origin_b, n, a_first, t, cell
         )
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
         count = _segment_contacts(face_a, face_b, spare, n, _end_radii(packed, a), _end_radii(packed, b), out)
@@ -303,15 +327,16 @@ def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
 
 
 @device
-def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first):
+def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first, t, cell):
     """Contacts of the two faces in `space`, each given by (corners, number), normal and a point of its plane; the reference is A's
-    if `a_first`, else B's. Returns how many."""
+    if `a_first`, else B's. `cell`: length of a cell of a side. Returns how many."""
     face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
     count_a, number_a = a
     count_b, number_b = b
+    zero = (0.0, 0.0, 0.0)
     if a_first:
         square = dot(normal_a, n)
-        count = _clip_by_face(face_b, count_b, spare, face_a, count_a, n)
+        count = _clip_by_face(face_b, count_b, spare, face_a, count_a, n, (t, zero, cell))
         # Height of A's face along n above each corner of B's.
         for k in range(count):
             q = _get(face_b, k)
@@ -320,7 +345,7 @@ def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_fir
             _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
         return count
     square = -dot(normal_b, n)
-    count = _clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]))
+    count = _clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]), (zero, t, cell))
     for k in range(count):
         q = _get(face_a, k)
         depth = dot(normal_b, sub(origin_b, q)) / square
@@ -376,9 +401,9 @@ def box_contact_points(half_a, half_b, r, t, n, margin, space):
             q = rotate(r, _get(face_b, k))
             face_b[k, 0], face_b[k, 1], face_b[k, 2] = q[0] + t[0], q[1] + t[1], q[2] + t[2]
         a_first = square_a >= _SQUARE and (square_a >= square_b - MANIFOLD_TIE or square_b < _SQUARE)
-        four = np.int64(4)
+        four, cell = np.int64(4), MANIFOLD_CELL * min(norm(half_a), norm(half_b))
         count = _clipped_faces(
-            space, (four, number_a), normal_a, _get(face_a, 0), (four, number_b), normal_b, _get(face_b, 0), n, a_first
+            space, (four, number_a), normal_a, _get(face_a, 0), (four, number_b), normal_b, _get(face_b, 0), n, a_first, t, cell
         )
     return _within(space.found, count, margin)
 

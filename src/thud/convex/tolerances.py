@@ -170,3 +170,8 @@ BOX_ABOVE = 1e-12
 #: Two edges of boxes cross where, with the overlap taken back, they come this * size close: the axis is off by a roundoff over the
 #: sine of their angle.
 BOX_EDGES_CROSS = 1e-9
+
+#: Two sides of contact faces cross at a small angle where its sine is below this: a motion moves their crossing by more than ten
+#: times as far. Their ids then have cells of this * the smaller bounding radius along the sides, a few thousandths of the size.
+MANIFOLD_SLIDE = 0.1
+MANIFOLD_CELL = 5e-3
