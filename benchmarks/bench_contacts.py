@@ -1,10 +1,9 @@
 """`World.contacts` of a settled heap of boxes on a floor, frame after frame, beside coal, pybullet and rapier3d. One thread.
 
 The poses are recorded from pybullet (`tools/record_heap.py`): a calm heap that stirs. In one race every box has moved a little
-since the last frame, in the other none has. coal is given the pairs whose boxes overlap and asked one by one; pybullet looks for
-them itself and gives its points as tuples. What rapier3d is timed on is its whole step, contacts and solver, of the same heap:
-it gives contacts by no other call that finds them all.
-"""
+since the last frame, in the other none has. coal is given the pairs whose boxes overlap and asked one by one; pybullet looks
+for them itself and gives its points as tuples. What rapier3d is timed on is its whole step, contacts and solver, of the same
+heap: it gives contacts by no other call that finds them all."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """`python -m tools.record_heap --boxes 600 --frames 1000 --out FILE.npz`: poses of a calm heap of boxes, frame after frame.
 
-pybullet drops boxes of many sizes into a bin, waits until they lie, and goes on: what is recorded is how a settled heap stirs. The
-file has `half` (N, 3), half extents in metres, `poses` (F, N, 7) [x y z qw qx qy qz] in single precision, 1/120 s apart, and `planes`
-(5, 4), normal and offset of the half-spaces that are floor and walls.
-"""
+pybullet drops boxes of many sizes into a bin, waits until they lie, and goes on: what is recorded is how a settled heap stirs.
+The file has `half` (N, 3), half extents in metres, `poses` (F, N, 7) [x y z qw qx qy qz] in single precision, 1/120 s apart,
+and `planes` (5, 4), normal and offset of the half-spaces that are floor and walls."""
 
 from __future__ import annotations
 
@@ -105,7 +104,9 @@ def main() -> None:
     poses = heap.poses
     np.savez_compressed(given.out, half=heap.half, poses=poses, planes=heap.planes)
     step = np.linalg.norm(np.diff(poses[:, :, :3], axis=0), axis=2) if given.frames > 1 else np.zeros((1, 1))
-    print(f"{given.boxes} boxes, {given.frames} frames; a frame moves a box by {np.median(step):.1e} m, at most {step.max():.1e} m")
+    print(
+        f"{given.boxes} boxes, {given.frames} frames: one moves by {np.median(step):.1e} m a frame, at most {step.max():.1e} m"
+    )
 
 
 if __name__ == "__main__":

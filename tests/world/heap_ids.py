@@ -42,8 +42,8 @@ class IdReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.frames} frames, {self.points / max(self.frames, 1):.0f} points a frame: {self.share:.3%} of the ids persist; "
-            f"{self.jumps} jump, the farthest move is {self.worst:.2%} of the size"
+            f"{self.frames} frames, {self.points / max(self.frames, 1):.0f} points a frame: {self.share:.3%} of the ids "
+            f"persist; {self.jumps} jump, the farthest move is {self.worst:.2%} of the size"
         )
 
 

@@ -1,4 +1,5 @@
-"""`World.contacts` frame after frame: against all pairs by `thud.contacts`, with and without caches, for any number of threads."""
+"""`World.contacts` frame after frame: against all pairs by `thud.contacts`, with and without caches, for any number of
+threads."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def test_mixed_bodies_with_and_without_caches() -> None:
     shapes = [SHAPES[k % len(SHAPES)] for k in range(count)]
     poses = np.array([random_pose(rng, 1.6) for _ in range(count)])
     worlds = [thud.World(), thud.World(caches=False, threads=1), thud.World(midphase="none", threads=3)]
-    handles = [world.add_many(shapes, poses) for world in worlds][0]
+    for world in worlds:
+        handles = world.add_many(shapes, poses)
     kept = 0
     for frame in range(6):
         some = rng.choice(count, 8, replace=False)
@@ -194,8 +196,8 @@ def test_a_filter_is_asked_every_time() -> None:
 
 
 def test_a_sign_of_zero_is_a_move() -> None:
-    # Records whose relative poses were compared by value took over the contacts of a mirrored pose: of two boxes at one place the
-    # normal goes by the sign of an offset of zero.
+    # Records whose relative poses were compared by value took over the contacts of a mirrored pose: of two boxes at one place
+    # the normal goes by the sign of an offset of zero.
     answers = []
     for caches in (True, False):
         world = thud.World(caches=caches)

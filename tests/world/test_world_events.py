@@ -37,7 +37,7 @@ def test_events_are_the_differences_of_sets(margin: float) -> None:
     sensors: set[int] = set()
     before: set[tuple[int, int]] = set()
     assert len(world.events().kind) == 0
-    seen = {kind: 0 for kind in KINDS}
+    seen = dict.fromkeys(KINDS, 0)
     for turn in range(ROUNDS):
         while len(poses) < BODIES or rng.random() < 0.3:
             pose, sensor = random_pose(rng, 1.4), bool(rng.random() < 0.2)

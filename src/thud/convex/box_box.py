@@ -76,8 +76,8 @@ def edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j):
 
 @kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3, f8")
 def depth_box_box(ax, ay, az, bx, by, bz, r, t, reach):
-    """Least overlap over the 15 axes: (depth, unit normal from A to B). Negative depth: separated along that axis. The first axis
-    along which they are farther apart than `reach` ends the search."""
+    """Least overlap over the 15 axes: (depth, unit normal from A to B). Negative depth: separated along that axis. The first
+    axis along which they are farther apart than `reach` ends the search."""
     q = (abs(r[0]), abs(r[1]), abs(r[2]), abs(r[3]), abs(r[4]), abs(r[5]), abs(r[6]), abs(r[7]), abs(r[8]))
     best, normal = 1e308, (1.0, 0.0, 0.0)
     # A's face normals.

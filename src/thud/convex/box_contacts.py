@@ -1,12 +1,11 @@
 """Contacts of two boxes: the axis of least overlap, then their faces clipped along it. No search comes before.
 
-Where the boxes overlap, the least of the 15 axes is depth and normal. Where they are apart within the margin, a face's axis is the
-normal if a point of the other box lies right above that face, as far away as the axis says: then nothing is closer. Else GJK has to
-find the closest points.
+Where the boxes overlap, the least of the 15 axes is depth and normal. Where they are apart within the margin, a face's axis is
+the normal if a point of the other box lies right above that face, as far away as the axis says: then nothing is closer. Else
+GJK has to find the closest points.
 
-A's frame throughout; (r, t) is B in it. Boxes are given by their half extents alone: a call with all arrays of all shapes takes as
-long as the test of the axes.
-"""
+A's frame throughout; (r, t) is B in it. Boxes are given by their half extents alone: a call with all arrays of all shapes takes
+as long as the test of the axes."""
 
 from __future__ import annotations
 
@@ -81,8 +80,8 @@ def crossing_edges(half_a, half_b, r, t, depth, n):
 
 @kernel(inner="vec3, vec3, mat3, vec3, f8, f8, i8, manifold_space")
 def box_contacts(half_a, half_b, r, t, margin, touch, limit, space):
-    """Contacts of two boxes: (status, how many, unit normal from A to B); the points go to space.found. A gap of at most `touch`
-    counts as touching. SEARCH of them: nothing is known but that the boxes may be within the margin.
+    """Contacts of two boxes: (status, how many, unit normal from A to B); the points go to space.found. A gap of at most
+    `touch` counts as touching. SEARCH of them: nothing is known but that the boxes may be within the margin.
 
     Where they are apart by more than the margin the normal is an axis that shows it.
     """

@@ -12,9 +12,8 @@ A point is known by what touches there: a corner of one face on the other face, 
 faces have numbers in their own part, whichever of the two is the reference, so that the same point has the same id in the next
 frame, and with A and B swapped the two halves of it swapped. 0 stands for the witness point.
 
-Where two sides that are all but parallel cross, a small motion moves the crossing far along them. It is then not the same point any
-more: the ids of both sides also say in which cell of a fine division of their length it lies.
-"""
+Where two sides that are all but parallel cross, a small motion moves the crossing far along them. It is then not the same point
+any more: the ids of both sides also say in which cell of a fine division of their length it lies."""
 
 from __future__ import annotations
 
@@ -37,6 +36,7 @@ from thud.convex.tolerances import (
 )
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import cross, dot, norm, norm2, sub
+from thud.shapes.hull_topology import cube_loops
 from thud.shapes.packed import (
     BOUND,
     EDGE_START,
@@ -51,7 +51,6 @@ from thud.shapes.packed import (
     VERTEX_COUNT,
     VERTEX_START,
 )
-from thud.shapes.hull_topology import cube_loops
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, HALF_SPACE, HULL
 
 _SQUARE = math.sqrt(1.0 - MANIFOLD_PARALLEL * MANIFOLD_PARALLEL)
@@ -91,9 +90,7 @@ class ManifoldSpace(NamedTuple):
 def new_manifold_space(corners):
     """For faces of so many corners."""
     many = 3 * corners
-    return ManifoldSpace(
-        np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH))
-    )
+    return ManifoldSpace(np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)))
 
 
 @device
@@ -265,8 +262,8 @@ def _clip(points, count, spare, face, side, sides, inward, places):
 
 @kernel
 def _clip_by_face(points, count, spare, face, sides, n, places):
-    """Clip `points` against the sides of the polygon `face`, along n (outward of the face). `places`: origins of the frames of the
-    parts whose they are, and the length of a cell of a side."""
+    """Clip `points` against the sides of the polygon `face`, along n (outward of the face). `places`: origins of the frames of
+    the parts whose they are, and the length of a cell of a side."""
     for k in range(sides):
         inward = cross(n, sub(_get(face, _next(k, sides)), _get(face, k)))
         count = _clip(points, count, spare, face, k, sides, inward, places)
@@ -290,8 +287,8 @@ def _or_face(feature, face):
 
 @kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, manifold_space")
 def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
-    """Where the faces, or lines, that parts a and b show to each other along n touch, within the margin. Of the signed distance d
-    and the witness p on A use is made for half-spaces only.
+    """Where the faces, or lines, that parts a and b show to each other along n touch, within the margin. Of the signed distance
+    d and the witness p on A use is made for half-spaces only.
 
     Writes the points into space.found; returns (how many, depth of the deepest).
     """
@@ -328,8 +325,8 @@ def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
 
 @device
 def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first, t, cell):
-    """Contacts of the two faces in `space`, each given by (corners, number), normal and a point of its plane; the reference is A's
-    if `a_first`, else B's. `cell`: length of a cell of a side. Returns how many."""
+    """Contacts of the two faces in `space`, each given by (corners, number), normal and a point of its plane; the reference is
+    A's if `a_first`, else B's. `cell`: length of a cell of a side. Returns how many."""
     face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
     count_a, number_a = a
     count_b, number_b = b

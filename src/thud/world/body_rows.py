@@ -32,8 +32,8 @@ def rows_key(pairs, q):
 
 @kernel("i8[::1], i8[:,::1], i8[:,::1], b1[::1], i8[:,::1]")
 def put_poses(rows, bits, bits_out, moved_out, revision_out):
-    """One pose for all rows, or one for each; poses are the bits of their 12 numbers. Each row whose pose is another now is marked as
-    moved, and its revision of poses counted on."""
+    """One pose for all rows, or one for each; poses are the bits of their 12 numbers. Each row whose pose is another now is
+    marked as moved, and its revision of poses counted on."""
     many = bits.shape[0] != 1
     for k in range(rows.shape[0]):
         row, source = rows[k], k if many else 0

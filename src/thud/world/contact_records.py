@@ -1,7 +1,7 @@
 """What a world keeps of its touching pairs from one call of `contacts` to the next, for whoever computes with contacts.
 
-A point is known again by its pair, the handles of both bodies, and its feature. `ContactRecords.columns` are numbers that a solver
-keeps of each point, such as its impulses: they follow the point, and are 0 for one that is new.
+A point is known again by its pair, the handles of both bodies, and its feature. `ContactRecords.columns` are numbers that a
+solver keeps of each point, such as its impulses: they follow the point, and are 0 for one that is new.
 
     records = world._records
     records.widen(3)                    # once: three numbers a point
@@ -13,7 +13,7 @@ keeps of each point, such as its impulses: they follow the point, and are 0 for 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class PointList(NamedTuple):
     pairs: Ints
     """(P, 2) handles, sorted by their rows."""
     start: Ints
-    count: Ints
-    """(P,) points of each pair."""
+    length: Ints
+    """(P,) first point of each pair, and how many it has."""
     feature: Ints
     """(M,)"""
 
@@ -45,8 +45,8 @@ NO_POINTS = PointList(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empt
 
 @kernel("i8, i8, point_list, point_list, i8[::1]")
 def match_points(start, stop, points, before, previous_out):
-    """For each point of the pairs [start, stop) the point of the call before with the same handles and feature, or -1. Of several
-    with one feature, as parts of compounds have them, the first is the first, and so on."""
+    """For each point of the pairs [start, stop) the point of the call before with the same handles and feature, or -1. Of
+    several with one feature, as parts of compounds have them, the first is the first, and so on."""
     low, high = 0, before.pairs.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -61,14 +61,14 @@ def match_points(start, stop, points, before, previous_out):
             at += 1
         known = at < before.pairs.shape[0]
         known = known and before.pairs[at, 0] == points.pairs[q, 0] and before.pairs[at, 1] == points.pairs[q, 1]
-        for k in range(points.start[q], points.start[q] + points.count[q]):
+        for k in range(points.start[q], points.start[q] + points.length[q]):
             previous_out[k] = -1
             if not known:
                 continue
             earlier = 0
             for m in range(points.start[q], k):
                 earlier += np.int64(points.feature[m] == points.feature[k])
-            for m in range(before.start[at], before.start[at] + before.count[at]):
+            for m in range(before.start[at], before.start[at] + before.length[at]):
                 if before.feature[m] == points.feature[k]:
                     if earlier == 0:
                         previous_out[k] = m
@@ -170,7 +170,8 @@ class ContactRecords:
         whole = self.rooms[1]
         if len(whole.keys) < count or len(whole.features) < count * limit:
             whole = self.rooms[1] = new_records(count + count // 4 + 16, limit)
-        return PairRecords(*(column[:count] for column in whole[:8]), whole.points[: count * limit], whole.features[: count * limit])
+        columns: list[Any] = [column[:count] for column in whole[:8]]
+        return PairRecords(*columns, *(column[: count * limit] for column in whole[8:]))
 
     def keep_pairs(self, fresh: PairRecords) -> None:
         """What `room` gave was filled: the next frame's old ones."""
@@ -185,10 +186,9 @@ class ContactRecords:
     def renew(self, found: ContactColumns, touches: PairTouches, threads: int | None) -> None:
         """A call of `contacts` has found these. Its caller may write over them, so that copies are kept."""
         self.before, self.touches_before = self.points, self.touches
-        self.points = PointList(touches.pairs, found.start.copy(), found.count.copy(), found.feature.copy())
+        self.points = PointList(touches.pairs, found.start.copy(), found.length.copy(), found.feature.copy())
         self.touches = touches
         if self.width:
             columns = np.empty((len(found.feature), self.width))
             carry_columns(self.previous(threads), self.columns, columns)
             self.columns = columns
-

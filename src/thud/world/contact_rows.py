@@ -1,9 +1,9 @@
 """Contacts of pairs of bodies, frame after frame: kernels over rows of pairs.
 
-A record is kept of every pair whose boxes overlap: the pose of B in A's frame, the contacts found there, and an axis that parts them
-or the normal. The narrow phase works in A's frame from the relative pose alone, so that a pair with the same relative pose, to the
-last bit, has the same contacts, and only turns them into the world again. A pair that is apart is first looked at along its axis.
-"""
+A record is kept of every pair whose boxes overlap: the pose of B in A's frame, the contacts found there, and an axis that parts
+them or the normal. The narrow phase works in A's frame from the relative pose alone, so that a pair with the same relative
+pose, to the last bit, has the same contacts, and only turns them into the world again. A pair that is apart is first looked at
+along its axis."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ from thud.shapes.packed import BOUND, CENTER, KIND, NODE_COUNT, P0, P1, P2, PART
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE
 from thud.world.body_rows import ROW_BITS
 
-#: How the contacts of a pair were found: by the narrow phase; as in the last frame, its relative pose being the same; parted by its
-#: axis; or not here, since a compound, a mesh or a surface takes part, to be asked or as they were, neither body having changed.
+#: How the contacts of a pair were found: by the narrow phase; as in the last frame, its relative pose being the same; parted by
+#: its axis; or not here, since a compound, a mesh or a surface takes part, to be asked or as they were, neither body having
+#: changed.
 ASKED, KEPT, PARTED, ELSEWHERE, ELSEWHERE_KEPT = range(5)
 
 
@@ -83,7 +84,7 @@ class PairRecords(NamedTuple):
 
 
 class ContactColumns(NamedTuple):
-    """The arrays of `WorldContacts`, in its order."""
+    """The arrays of `WorldContacts`, in its order; `length` is its `count`, a name that tuples have taken."""
 
     handle_a: Ints
     handle_b: Ints
@@ -98,7 +99,7 @@ class ContactColumns(NamedTuple):
     pairs: Ints
     rows: Ints
     start: Ints
-    count: Ints
+    length: Ints
     sensor: Bools
 
 
@@ -156,16 +157,16 @@ def put_frame(frames, k, r, t):
 @device
 def same_pose(bits, k, old_bits, at):
     """Whether two records have the same relative pose, to the last bit."""
+    different = np.int64(0)
     for c in range(12):
-        if bits[k, c] != old_bits[at, c]:
-            return False
-    return True
+        different |= bits[k, c] ^ old_bits[at, c]
+    return different == 0
 
 
 @kernel("i8, i8, pair_scene, i8[:,::1], pair_records, i8, f8, i8, pair_records")
 def find_records(start, stop, scene, pairs, old, same, margin, limit, out):
-    """Records of the sorted pairs of bodies; `old` are those of the last frame, whose contacts are of use if `same`: for the same
-    margin and limit."""
+    """Records of the sorted pairs of bodies; `old` are those of the last frame, whose contacts are of use if `same`: for the
+    same margin and limit."""
     packed, parts = scene.packed, scene.packed.parts
     small, large = new_epa_space(EPA_FACES_FIRST), new_epa_space(0)
     polygons = new_manifold_space(longest_loop(packed.loop_starts))
@@ -259,7 +260,7 @@ def place_records(start, stop, poses, generation, sensor, records, which, starts
         first, count = starts[q], records.counts[k]
         handle_a, handle_b = (generation[i] << ROW_BITS) | i, (generation[j] << ROW_BITS) | j
         out.pairs[q, 0], out.pairs[q, 1], out.rows[q, 0], out.rows[q, 1] = handle_a, handle_b, i, j
-        out.start[q], out.count[q], out.sensor[q] = first, count, sensor[i] or sensor[j]
+        out.start[q], out.length[q], out.sensor[q] = first, count, sensor[i] or sensor[j]
         if records.how[k] >= ELSEWHERE:
             for m in range(count):
                 put_common(out, first + m, handle_a, handle_b, records.status[k])
@@ -277,8 +278,8 @@ def place_records(start, stop, poses, generation, sensor, records, which, starts
 
 @kernel("pair_records, i8[::1], i8[::1], i8, f8[:,::1], i8[:,::1], contact_columns")
 def place_elsewhere(records, which, starts, touching, reals, ints, out):
-    """Points of contacts that were found elsewhere: reals (M, 7) point, normal and depth in the world, ints (M, 4) feature, patch
-    and triangles."""
+    """Points of contacts that were found elsewhere: reals (M, 7) point, normal and depth in the world, ints (M, 4) feature,
+    patch and triangles."""
     for q in range(touching):
         k = which[q]
         if records.how[k] < ELSEWHERE:

@@ -59,7 +59,7 @@ def touch_rows(start, stop, found, poses, velocity, angular, out):
     for q in range(start, stop):
         i, j = found.rows[q, 0], found.rows[q, 1]
         deepest = found.start[q]
-        for k in range(found.start[q], found.start[q] + found.count[q]):
+        for k in range(found.start[q], found.start[q] + found.length[q]):
             if found.depth[k] > found.depth[deepest]:
                 deepest = k
         p, n = load3(found.point, deepest, 0), load3(found.normal, deepest, 0)
@@ -83,8 +83,8 @@ def _next_touching(touches, q):
 
 @kernel("pair_touches, pair_touches, u1[::1], i8[::1]")
 def compare_touches(now, before, kind_out, source_out):
-    """Kind of each event, and the pair that it is about, of `now`, for one that ended of `before`; by rows, and of one pair of rows
-    what ended first. Returns how many."""
+    """Kind of each event, and the pair that it is about, of `now`, for one that ended of `before`; by rows, and of one pair of
+    rows what ended first. Returns how many."""
     found, q, b = 0, _next_touching(now, 0), _next_touching(before, 0)
     while q < now.pairs.shape[0] or b < before.pairs.shape[0]:
         here, there = q < now.pairs.shape[0], b < before.pairs.shape[0]

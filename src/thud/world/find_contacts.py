@@ -1,9 +1,9 @@
 """From pairs of bodies whose boxes overlap to `WorldContacts`, with what is kept from the last call (`contact_rows.py`).
 
-Pairs of plain convex shapes go straight to their contacts, with no boolean query before. Pairs with a compound, a mesh or a surface
-are asked in batches of the same two shapes, those with meshes and surfaces after the mid phase; while neither body changes, the
-last answer is theirs. While no body at all changes, the records stand as they are and are only turned into the world.
-"""
+Pairs of plain convex shapes go straight to their contacts, with no boolean query before. Pairs with a compound, a mesh or a
+surface are asked in batches of the same two shapes, those with meshes and surfaces after the mid phase; while neither body
+changes, the last answer is theirs. While no body at all changes, the records stand as they are and are only turned into the
+world."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The Numba types of `PairScene`, `PairRecords`, `ContactColumns`, `PointList` and `PairTouches`, by which kernel signatures name
-them (see `_core/decorators.py`)."""
+"""The Numba types of `PairScene`, `PairRecords`, `ContactColumns`, `PointList` and `PairTouches`, by which kernel signatures
+name them (see `_core/decorators.py`)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ PAIR_SCENE = types.NamedTuple((PACKED, _i1, _b1, _i1, _f2, _i2), PairScene)
 #: keys, frames, bits, revisions, counts, places, status, how, points, features
 PAIR_RECORDS = types.NamedTuple((types.uint64[::1], _f2, _i2, _i2, _i1, _i1, _u1, _u1, _f2, _i1), PairRecords)
 
-#: handle_a, handle_b, point, normal, depth, feature, patch, status, triangle_a, triangle_b, pairs, rows, start, count, sensor
-CONTACT_COLUMNS = types.NamedTuple(
-    (_i1, _i1, _f2, _f2, _f1, _i1, _i1, _u1, _i1, _i1, _i2, _i2, _i1, _i1, _b1), ContactColumns
-)
+#: handle_a, handle_b, point, normal, depth, feature, patch, status, triangle_a, triangle_b, pairs, rows, start, length, sensor
+CONTACT_COLUMNS = types.NamedTuple((_i1, _i1, _f2, _f2, _f1, _i1, _i1, _u1, _i1, _i1, _i2, _i2, _i1, _i1, _b1), ContactColumns)
 
-#: pairs, start, count, feature
+#: pairs, start, length, feature
 POINT_LIST = types.NamedTuple((_i2, _i1, _i1, _i1), PointList)
 
 #: pairs, point, normal, speed, sensor, touching

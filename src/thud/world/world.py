@@ -429,7 +429,8 @@ class World:
         return find_contacts(self, margin, max_points)
 
     def events(self) -> WorldEvents:
-        """Pairs of bodies that began to touch, still touch, or no longer do: the last call of `contacts` against the one before.
+        """Pairs of bodies that began to touch, still touch, or no longer do: the last call of `contacts` against the one
+        before.
 
         Bodies within the margin of each other do not touch. A pair whose body was removed has ended; its handle is stale.
         """
