@@ -1,7 +1,7 @@
 """`python -m tools.record_heap --boxes 600 --frames 1000 --out FILE.npz`: poses of a calm heap of boxes, frame after frame.
 
 pybullet drops boxes of many sizes into a bin, waits until they lie, and goes on: what is recorded is how a settled heap stirs.
-The file has `half` (N, 3), half extents in metres, `poses` (F, N, 7) [x y z qw qx qy qz] in single precision, 1/120 s apart,
+The file has `half` (N, 3), half extents in metres, `poses` (F, N, 7) [x y z qw qx qy qz] in single precision, 1/240 s apart,
 and `planes` (5, 4), normal and offset of the half-spaces that are floor and walls."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 Singles = npt.NDArray[np.float32]
 
 #: Seconds of a step, steps until the heap counts as calm, and half extents from and to, metres.
-STEP, CALM, LEAST, MOST = 1.0 / 120.0, 9000, 0.15, 0.35
+STEP, CALM, LEAST, MOST = 1.0 / 240.0, 3600, 0.15, 0.35
 
 
 @dataclass
@@ -55,9 +55,13 @@ def record(boxes: int, frames: int, seed: int = 0, calm: int = CALM) -> Heap:
 def _record(bullet: Any, client: int, boxes: int, frames: int, calm: int, rng: np.random.Generator) -> Heap:
     here = {"physicsClientId": client}
     bullet.setGravity(0, 0, -9.81, **here)
-    bullet.setPhysicsEngineParameter(fixedTimeStep=STEP, numSolverIterations=50, deterministicOverlappingPairs=1, **here)
-    # As deep as it is half wide.
-    across = max(2, round((0.5 * boxes) ** (1 / 3)))
+    # Many steps of the solver, and little that pushes overlaps apart: else a heap never lies still.
+    soft = {"erp": 0.05, "contactERP": 0.05, "frictionERP": 0.05}
+    bullet.setPhysicsEngineParameter(
+        fixedTimeStep=STEP, numSolverIterations=100, deterministicOverlappingPairs=1, **soft, **here
+    )
+    # About half as deep as it is wide, once they lie.
+    across = max(2, round(boxes ** (1 / 3)))
     cell = 2.2 * MOST
     reach = 0.5 * cell * across
     planes = np.array([[0, 0, 1, 0], [1, 0, 0, -reach], [-1, 0, 0, -reach], [0, 1, 0, -reach], [0, -1, 0, -reach]], np.float32)

@@ -255,3 +255,28 @@ def test_ids_persist_in_a_calm_heap() -> None:
     assert report.points > 1000 * report.frames
     assert report.share >= PERSIST, report
     assert report.worst <= FARTHEST, report
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-4, 0.02, 0.5])
+@pytest.mark.parametrize("jitter", [1e-7, 1e-5])
+def test_ids_persist_in_a_stack_of_equal_boxes(jitter: float, offset: float) -> None:
+    # Names by what clipping came upon changed with every breath: a corner of the box above was now inside of the face below,
+    # now outside, where two crossings of sides took its place.
+    rng = np.random.default_rng(2)
+    world = thud.World()
+    world.add(thud.Box((5, 5, 0.5)), thud.Pose((0, 0, -0.5)), static=True)
+    rest = np.array([[offset * (k % 2), 0, 0.5 + k - 1e-3 * (k + 1), 1, 0, 0, 0] for k in range(10)])
+    boxes = world.add_many(thud.Box((0.5, 0.5, 0.5)), rest)
+    for frame in range(30):
+        poses = rest.copy()
+        poses[:, :3] += jitter * rng.normal(size=(10, 3))
+        poses[:, 4:] += jitter * rng.normal(size=(10, 3))
+        poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+        world.set_poses(boxes, poses)
+        found = world.contacts(margin=0.01)
+        assert (found.count == 4).all()
+        if frame:
+            previous = world._records.previous()
+            assert (previous >= 0).all()
+            assert np.abs(found.point - last.point[previous]).max() < FARTHEST
+        last = found

@@ -16,11 +16,11 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import OVERLAPPING, SEPARATED
 from thud.convex.box_box import depth_box_box
-from thud.convex.manifold import BOX_LOOPS, SIDE, box_contact_points, put_witness, reduce_manifold
-from thud.convex.tolerances import BOX_ABOVE, BOX_EDGES_CROSS, MANIFOLD_SLACK
+from thud.convex.manifold import BOX_LOOPS, SIDE, box_contact_points, put_witness, reduce_manifold, side_cell
+from thud.convex.tolerances import BOX_ABOVE, BOX_EDGES_CROSS, MANIFOLD_CELL, MANIFOLD_SLACK, MANIFOLD_SLIDE
 from thud.geometry.segment import closest_segment_segment
 from thud.math.pose import rotate, unrotate
-from thud.math.vec3 import norm
+from thud.math.vec3 import cross, norm, norm2, sub
 
 #: How many contacts there are if only a search can say.
 SEARCH = -2
@@ -75,7 +75,13 @@ def crossing_edges(half_a, half_b, r, t, depth, n):
     gap2, p, _q = closest_segment_segment(
         p0, p1, (q0[0] + x, q0[1] + y, q0[2] + z), (q1[0] + x, q1[1] + y, q1[2] + z)
     )  # fmt: skip
-    return math.sqrt(gap2), p, SIDE + _edge_number(i, low_a, high_a), SIDE + _edge_number(j, low_b, high_b)
+    feature_a, feature_b = SIDE + _edge_number(i, low_a, high_a), SIDE + _edge_number(j, low_b, high_b)
+    along_a, along_b = sub(p1, p0), sub(q1, q0)
+    if norm2(cross(along_a, along_b)) < MANIFOLD_SLIDE * MANIFOLD_SLIDE * norm2(along_a) * norm2(along_b):
+        cell = MANIFOLD_CELL * min(norm(half_a), norm(half_b))
+        feature_a += side_cell(p, (0.0, 0.0, 0.0), along_a, cell)
+        feature_b += side_cell(p, (x, y, z), along_b, cell)
+    return math.sqrt(gap2), p, feature_a, feature_b
 
 
 @kernel(inner="vec3, vec3, mat3, vec3, f8, f8, i8, manifold_space")

@@ -12,8 +12,11 @@ A point is known by what touches there: a corner of one face on the other face, 
 faces have numbers in their own part, whichever of the two is the reference, so that the same point has the same id in the next
 frame, and with A and B swapped the two halves of it swapped. 0 stands for the witness point.
 
-Where two sides that are all but parallel cross, a small motion moves the crossing far along them. It is then not the same point
-any more: the ids of both sides also say in which cell of a fine division of their length it lies."""
+Faces that all but coincide, as those of equal boxes in a stack do, would give their points other names with every breath: a
+corner is now inside, now outside. So a point that lies within a small distance of a corner is named by it, of two such points
+with one name one is kept, and crossings of sides that hardly bend the outline are left out. Where two sides that are all but
+parallel cross else, a small motion moves the crossing far along them. It is then not the same point any more: the ids of both
+sides also say in which cell of a fine division of their length it lies."""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ from thud.convex.tolerances import (
     MANIFOLD_ALIKE,
     MANIFOLD_CAP_SIDES,
     MANIFOLD_CELL,
+    MANIFOLD_CORNER,
     MANIFOLD_PARALLEL,
     MANIFOLD_SLACK,
     MANIFOLD_SLIDE,
@@ -69,6 +73,9 @@ CELLS, CELL = 256, 1 << 20
 #: lies that is clipped by.
 OWN, OTHER, ALONG, INSIDE = 3, 4, 5, 6
 
+#: Once clipped, the place of INSIDE is that of the depth, and this one of the squared distances from the corners in the name.
+HEIGHT, NEAR = 6, 7
+
 #: Columns of all arrays of a `ManifoldSpace`: a row is a cache line.
 _WIDTH = 8
 
@@ -82,6 +89,8 @@ class ManifoldSpace(NamedTuple):
     face_a: Floats
     face_b: Floats
     spare: Floats
+    whole: Floats
+    """The polygon that is clipped, as it was."""
     found: Floats
     """Points of a manifold."""
 
@@ -90,7 +99,10 @@ class ManifoldSpace(NamedTuple):
 def new_manifold_space(corners):
     """For faces of so many corners."""
     many = 3 * corners
-    return ManifoldSpace(np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)))
+    return ManifoldSpace(
+        np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)),
+        np.empty((many, _WIDTH)),
+    )  # fmt: skip
 
 
 @device
@@ -106,7 +118,7 @@ def _get(points, k):
 
 @device
 def _copy(source, k, target, j):
-    for c in range(6):
+    for c in range(_WIDTH):
         target[j, c] = source[k, c]
 
 
@@ -212,16 +224,9 @@ def _next(k, count):
 
 
 @device
-def _cell(at, middle, direction, length2, cell):
-    """What is added to the number of a side where another one crosses it at a small angle: which cell of it that is."""
-    along = dot(sub(at, middle), direction) / (math.sqrt(length2) * cell)
-    return CELL * (np.int64(math.floor(along)) & (CELLS - 1))
-
-
-@device
-def _clip(points, count, spare, face, side, sides, inward, places):
-    """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`; see
-    `_clip_by_face`. Returns the new count."""
+def _clip(points, count, spare, face, side, sides, inward):
+    """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`.
+    Returns the new count."""
     origin, outside, kept = _get(face, side), False, 0
     for k in range(count):
         inside = dot(inward, sub(_get(points, k), origin))
@@ -243,14 +248,7 @@ def _clip(points, count, spare, face, side, sides, inward, places):
             if along < 0.0:
                 # Two sides of the reference meet: one of its corners, on the face that is clipped.
                 own, other = 0.0, face[side if np.int64(-along) - 1 == side - 1 else _next(side, sides), OWN]
-            way = sub(q, p)
-            at = (p[0] + u * way[0], p[1] + u * way[1], p[2] + u * way[2])
-            length2 = norm2(way)
-            if along >= 0.0 and (sp - sq) * (sp - sq) < MANIFOLD_SLIDE * MANIFOLD_SLIDE * norm2(inward) * length2:
-                edge = sub(_get(face, _next(side, sides)), origin)
-                if own < SIDE + CELL and other < SIDE + CELL:
-                    own += _cell(at, places[0], way, length2, places[2])
-                    other += _cell(at, places[1], edge, norm2(edge), places[2])
+            at = (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2]))
             # From here on along the polygon's own side where it comes in, along the reference's where it goes out.
             _set(spare, kept, at, own, along if sp < 0.0 else -1.0 - side)
             spare[kept, OTHER] = other
@@ -261,15 +259,115 @@ def _clip(points, count, spare, face, side, sides, inward, places):
 
 
 @kernel
-def _clip_by_face(points, count, spare, face, sides, n, places):
-    """Clip `points` against the sides of the polygon `face`, along n (outward of the face). `places`: origins of the frames of
-    the parts whose they are, and the length of a cell of a side."""
+def _clip_by_face(points, count, spare, face, sides, n):
+    """Clip `points` against the sides of the polygon `face`, along n (outward of the face)."""
     for k in range(sides):
         inward = cross(n, sub(_get(face, _next(k, sides)), _get(face, k)))
-        count = _clip(points, count, spare, face, k, sides, inward, places)
+        count = _clip(points, count, spare, face, k, sides, inward)
         if count == 0:
             break
     return count
+
+
+@device
+def side_cell(at, middle, direction, cell):
+    """What is added to the number of a side, of a part whose frame begins at `middle`, where another one crosses it at a small
+    angle: which cell of it that is."""
+    along = dot(sub(at, middle), direction) / (math.sqrt(norm2(direction)) * cell)
+    return CELL * (np.int64(math.floor(along)) & (CELLS - 1))
+
+
+@device
+def _aside2(q, points, k, n):
+    """Squared distance of q from corner k, seen along n."""
+    d = sub(q, _get(points, k))
+    s = dot(d, n)
+    return norm2(d) - s * s
+
+
+@device
+def _near_corner(q, points, first, count, corners, n, limit2):
+    """Of `count` corners of a polygon from `first` on the one next to q, seen along n: (its feature, squared distance), or 0
+    for both if none is near."""
+    feature, nearest = 0.0, 0.0
+    for m in range(count):
+        k = first + m if first + m < corners else first + m - corners
+        d2 = _aside2(q, points, k, n)
+        if d2 <= limit2 and (feature == 0.0 or d2 < nearest):
+            feature, nearest = points[k, OWN], d2
+    return feature, nearest
+
+
+@device
+def _side_at(points, corners, feature):
+    """Place of the corner from which a side runs on."""
+    for k in range(corners):
+        if points[k, ALONG] == feature:
+            return np.int64(k)
+    return np.int64(0)
+
+
+@kernel
+def _name_points(points, count, whole, corners, face, sides, n, places, size):
+    """Names of the points of a clipped polygon that last, see the module. `whole` is the polygon as it was, `face` the
+    reference, n its outward normal; places: origins of the frames of the parts whose they are. Returns how many points are
+    left."""
+    limit2, slack, kept = (MANIFOLD_CORNER * size) ** 2, MANIFOLD_SLACK * size, 0
+    for k in range(count):
+        q, own, other = _get(points, k), points[k, OWN], points[k, OTHER]
+        if own >= SIDE:
+            i, j = _side_at(whole, corners, own), _side_at(face, sides, other)
+            own_corner, near_own = _near_corner(q, whole, i, 2, corners, n, limit2)
+            other_corner, near_other = _near_corner(q, face, j, 2, sides, n, limit2)
+            if own_corner == 0.0 and other_corner == 0.0:
+                way, edge = sub(_get(whole, _next(i, corners)), _get(whole, i)), sub(_get(face, _next(j, sides)), _get(face, j))
+                inward = cross(n, edge)
+                s = dot(inward, way)
+                small = s * s < MANIFOLD_SLIDE * MANIFOLD_SLIDE * norm2(inward) * norm2(way)
+                if small and own < SIDE + CELL and other < SIDE + CELL:
+                    own += side_cell(q, places[0], way, MANIFOLD_CELL * size)
+                    other += side_cell(q, places[1], edge, MANIFOLD_CELL * size)
+            else:
+                own, other = own_corner, other_corner
+        elif own > 0.0:
+            near_own = 0.0
+            other, near_other = _near_corner(q, face, 0, sides, sides, n, limit2)
+        else:
+            near_other = 0.0
+            own, near_own = _near_corner(q, whole, 0, corners, corners, n, limit2)
+        points[k, OWN], points[k, OTHER], points[k, NEAR] = own, other, near_own + near_other
+        same = kept
+        for m in range(kept):
+            if points[m, OWN] == own and points[m, OTHER] == other:
+                same = m
+        if same == kept:
+            if kept < k:
+                _copy(points, k, points, kept)
+            kept += 1
+        elif points[k, HEIGHT] > points[same, HEIGHT] + slack or (
+            points[k, HEIGHT] >= points[same, HEIGHT] - slack and points[k, NEAR] < points[same, NEAR]
+        ):
+            _copy(points, k, points, same)
+    return _without_flat(points, kept, limit2) if kept > 3 else kept
+
+
+@device
+def _without_flat(points, count, limit2):
+    """Without the crossings of sides that lie all but on the line between their neighbours, and no deeper. Returns the
+    count."""
+    kept = 0
+    for k in range(count):
+        if points[k, OWN] >= SIDE:
+            before, after = kept - 1 if kept > 0 else count - 1, _next(k, count)
+            p = _get(points, before)
+            e, d = sub(_get(points, after), p), sub(_get(points, k), p)
+            flat = norm2(cross(e, d)) <= limit2 * norm2(e)
+            if flat and points[k, HEIGHT] <= max(points[before, HEIGHT], points[after, HEIGHT]):
+                continue
+        if kept < k:
+            _copy(points, k, points, kept)
+        kept += 1
+    return kept
 
 
 @device
@@ -314,9 +412,9 @@ def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
         origin_a = _get(face_a, 0) if count_a > 0 else p
         origin_b = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
         a_first = face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b)
-        cell = MANIFOLD_CELL * min(packed.parts.reals[a, BOUND], packed.parts.reals[b, BOUND])
+        size = min(packed.parts.reals[a, BOUND], packed.parts.reals[b, BOUND])
         count = _clipped_faces(
-            space, (count_a, number_a), normal_a, origin_a, (count_b, number_b), normal_b, origin_b, n, a_first, t, cell
+            space, (count_a, number_a), normal_a, origin_a, (count_b, number_b), normal_b, origin_b, n, a_first, t, size
         )
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
         count = _segment_contacts(face_a, face_b, spare, n, _end_radii(packed, a), _end_radii(packed, b), out)
@@ -324,30 +422,42 @@ def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
 
 
 @device
-def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first, t, cell):
+def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first, t, size):
     """Contacts of the two faces in `space`, each given by (corners, number), normal and a point of its plane; the reference is
-    A's if `a_first`, else B's. `cell`: length of a cell of a side. Returns how many."""
-    face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
+    A's if `a_first`, else B's. `size`: that of the smaller part. Returns how many."""
     count_a, number_a = a
     count_b, number_b = b
-    zero = (0.0, 0.0, 0.0)
+    zero, out = (0.0, 0.0, 0.0), space.found
     if a_first:
-        square = dot(normal_a, n)
-        count = _clip_by_face(face_b, count_b, spare, face_a, count_a, n, (t, zero, cell))
-        # Height of A's face along n above each corner of B's.
+        count = _clip_and_name(space, space.face_b, count_b, space.face_a, count_a, normal_a, origin_a, n, (t, zero), size)
         for k in range(count):
-            q = _get(face_b, k)
-            depth = dot(normal_a, sub(origin_a, q)) / square
-            feature_a, feature_b = _or_face(face_b[k, OTHER], number_a), _or_face(face_b[k, OWN], number_b)
+            # Height of A's face along n above each corner of B's.
+            q, depth = _get(space.face_b, k), space.face_b[k, HEIGHT]
+            feature_a, feature_b = _or_face(space.face_b[k, OTHER], number_a), _or_face(space.face_b[k, OWN], number_b)
             _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
         return count
-    square = -dot(normal_b, n)
-    count = _clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]), (zero, t, cell))
+    m = (-n[0], -n[1], -n[2])
+    count = _clip_and_name(space, space.face_a, count_a, space.face_b, count_b, normal_b, origin_b, m, (zero, t), size)
     for k in range(count):
-        q = _get(face_a, k)
-        depth = dot(normal_b, sub(origin_b, q)) / square
-        feature_a, feature_b = _or_face(face_a[k, OWN], number_a), _or_face(face_a[k, OTHER], number_b)
+        q, depth = _get(space.face_a, k), space.face_a[k, HEIGHT]
+        feature_a, feature_b = _or_face(space.face_a[k, OWN], number_a), _or_face(space.face_a[k, OTHER], number_b)
         _put_point(out, k, q, -0.5 * depth, n, depth, feature_a, feature_b)
+    return count
+
+
+@device
+def _clip_and_name(space, points, count, face, sides, normal, origin, n, places, size):
+    """Clip a polygon by the sides of the reference, along n, its outward direction; then how deep each point lies below its
+    plane, and lasting names. Returns the count."""
+    corners = count
+    for k in range(corners):
+        _copy(points, k, space.whole, k)
+    count = _clip_by_face(points, count, space.spare, face, sides, n)
+    square = dot(normal, n)
+    for k in range(count):
+        points[k, HEIGHT] = dot(normal, sub(origin, _get(points, k))) / square
+    if sides > 0:
+        count = _name_points(points, count, space.whole, corners, face, sides, n, places, size)
     return count
 
 
@@ -398,9 +508,9 @@ def box_contact_points(half_a, half_b, r, t, n, margin, space):
             q = rotate(r, _get(face_b, k))
             face_b[k, 0], face_b[k, 1], face_b[k, 2] = q[0] + t[0], q[1] + t[1], q[2] + t[2]
         a_first = square_a >= _SQUARE and (square_a >= square_b - MANIFOLD_TIE or square_b < _SQUARE)
-        four, cell = np.int64(4), MANIFOLD_CELL * min(norm(half_a), norm(half_b))
+        four, size = np.int64(4), min(norm(half_a), norm(half_b))
         count = _clipped_faces(
-            space, (four, number_a), normal_a, _get(face_a, 0), (four, number_b), normal_b, _get(face_b, 0), n, a_first, t, cell
+            space, (four, number_a), normal_a, _get(face_a, 0), (four, number_b), normal_b, _get(face_b, 0), n, a_first, t, size
         )
     return _within(space.found, count, margin)
 

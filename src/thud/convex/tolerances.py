@@ -174,5 +174,9 @@ BOX_EDGES_CROSS = 1e-9
 #: Two sides of contact faces cross at a small angle where its sine is below this: a motion moves their crossing by more than
 #: ten times as far. Their ids then have cells of this * the smaller bounding radius along the sides, a few thousandths of the
 #: size.
-MANIFOLD_SLIDE = 0.1
+MANIFOLD_SLIDE = 0.05
 MANIFOLD_CELL = 5e-3
+
+#: A point of a manifold within this * the smaller bounding radius of a corner is named by it: some thousandths of the size, so
+#: that a corner that is now inside and now outside moves its point by less than a hundredth.
+MANIFOLD_CORNER = 4e-3
