@@ -266,8 +266,8 @@ def test_ids_persist_in_a_stack_of_equal_boxes(jitter: float, offset: float) -> 
     world = thud.World()
     world.add(thud.Box((5, 5, 0.5)), thud.Pose((0, 0, -0.5)), static=True)
     rest = np.array([[offset * (k % 2), 0, 0.5 + k - 1e-3 * (k + 1), 1, 0, 0, 0] for k in range(10)])
-    boxes = world.add_many(thud.Box((0.5, 0.5, 0.5)), rest)
-    for frame in range(30):
+    boxes, last = world.add_many(thud.Box((0.5, 0.5, 0.5)), rest), None
+    for _ in range(30):
         poses = rest.copy()
         poses[:, :3] += jitter * rng.normal(size=(10, 3))
         poses[:, 4:] += jitter * rng.normal(size=(10, 3))
@@ -275,7 +275,7 @@ def test_ids_persist_in_a_stack_of_equal_boxes(jitter: float, offset: float) -> 
         world.set_poses(boxes, poses)
         found = world.contacts(margin=0.01)
         assert (found.count == 4).all()
-        if frame:
+        if last is not None:
             previous = world._records.previous()
             assert (previous >= 0).all()
             assert np.abs(found.point - last.point[previous]).max() < FARTHEST
