@@ -104,7 +104,7 @@ def new_columns(points: int, pairs: int) -> ContactColumns:
     )  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Elsewhere:
     """Contacts of pairs of which a compound, a mesh or a surface is one, in the order of the pairs; world frame."""
 
@@ -123,9 +123,8 @@ class Elsewhere:
         return cls(reals, np.stack([found.feature, found.patch, *triangles], axis=1))
 
 
-def nothing_elsewhere() -> Elsewhere:
-    """No contacts."""
-    return Elsewhere.of(empty_contacts(np.empty(0, np.uint8)))
+#: No contacts.
+NOTHING_ELSEWHERE = Elsewhere.of(empty_contacts(np.empty(0, np.uint8)))
 
 
 @dataclass(slots=True)
@@ -144,7 +143,7 @@ class ContactRecords:
     touches_before: PairTouches = NO_TOUCHES
     pairs: PairRecords = field(default_factory=lambda: new_records(0, 1))
     """What the narrow phase knows of the last call's pairs."""
-    elsewhere: Elsewhere = field(default_factory=nothing_elsewhere)
+    elsewhere: Elsewhere = NOTHING_ELSEWHERE
     key: tuple[object, ...] | None = None
     """What the last call was asked, and of which state of the world: while it is the same, so is the answer."""
     axes: PairAxes = field(default_factory=PairAxes)
@@ -180,7 +179,7 @@ class ContactRecords:
 
     def forget_pairs(self) -> None:
         """Know nothing of pairs; points, columns and events stay."""
-        self.pairs, self.elsewhere, self.key = new_records(0, 1), nothing_elsewhere(), None
+        self.pairs, self.elsewhere, self.key = new_records(0, 1), NOTHING_ELSEWHERE, None
         self.axes.forget()
 
     def renew(self, found: ContactColumns, touches: PairTouches, threads: int | None) -> None:

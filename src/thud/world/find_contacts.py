@@ -16,7 +16,7 @@ from thud._core.status import SEPARATED
 from thud._core.threads import run_rows
 from thud.results import WorldContacts
 from thud.world import narrow
-from thud.world.contact_records import Elsewhere, new_columns, nothing_elsewhere
+from thud.world.contact_records import NOTHING_ELSEWHERE, Elsewhere, new_columns
 from thud.world.contact_rows import (
     ASKED,
     ELSEWHERE,
@@ -79,7 +79,7 @@ def _renew(world: World, pairs: Ints, same: bool, margin: float, limit: int) -> 
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])
         stats.kept_pairs += int(many[KEPT] + many[ELSEWHERE_KEPT])
-        records.elsewhere = _elsewhere(world, pairs, margin, limit, out) if many[ELSEWHERE:].any() else nothing_elsewhere()
+        records.elsewhere = _elsewhere(world, pairs, margin, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
     records.keep_pairs(out)
 
 
