@@ -14,6 +14,7 @@ from tests.world.heap_ids import FARTHEST, PERSIST, check_ids, heap_world
 from tests.world.model import random_pose, some_shapes
 from thud._core.threads import core_count
 from thud.broadphase.choose import METHODS
+from thud.world import contact_records
 from tools.record_heap import Heap
 
 HEAP = Path(__file__).parent / "data" / "heap_600.npz"
@@ -151,6 +152,28 @@ def test_mixed_bodies_with_and_without_caches() -> None:
         same_bytes(answers[0], answers[2])
         kept += worlds[0].stats.kept_pairs
     assert kept > 0
+
+
+def test_many_pairs_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    count = 300
+    shapes = [SHAPES[k % (len(SHAPES) - 1)] for k in range(count)]
+    poses = np.array([random_pose(rng, 4.0) for _ in range(count)])
+    answers = []
+    for block in (contact_records.BLOCK, 100):
+        monkeypatch.setattr(contact_records, "BLOCK", block)
+        world = thud.World()
+        handles = world.add_many(shapes, poses)
+        place, found = np.random.default_rng(7), []
+        for step in (0.0, 0.02, 0.02, 0.02):
+            poses_now = moved(place, poses, place.choice(count, 60, replace=False), step)
+            world.set_poses(handles, poses_now)
+            found.append(world.contacts())
+            assert world.stats.broad_pairs > 200
+        answers.append(found)
+        assert world.stats.kept_pairs > 50
+    for first, second in zip(*answers, strict=True):
+        same_bytes(first, second)
 
 
 def test_a_world_in_which_nothing_happened_gives_a_copy() -> None:

@@ -13,7 +13,7 @@ solver keeps of each point, such as its impulses: they follow the point, and are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,13 +84,17 @@ def carry_columns(previous, before, columns_out):
             columns_out[k, c] = before[previous[k], c] if previous[k] >= 0 else 0.0
 
 
+#: Pairs that are looked at at once: this bounds the room for points, most of which stays empty.
+BLOCK = 32768
+
+
 def new_records(count: int, limit: int) -> PairRecords:
-    """Room for so many pairs of at most `limit` points."""
-    frames = np.empty((count, 15))
+    """Room for so many pairs, and for `limit` points of each of up to BLOCK of them."""
+    frames, points = np.empty((count, 15)), min(count, BLOCK) * limit
     return PairRecords(
         np.empty(count, np.uint64), frames, frames.view(np.int64), np.empty((count, 4), np.int64), np.empty(count, np.int64),
-        np.empty(count, np.int64), np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty((count * limit, 4)),
-        np.empty(count * limit, np.int64),
+        np.empty(count, np.int64), np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty((points, 4)),
+        np.empty(points, np.int64),
     )  # fmt: skip
 
 
@@ -165,12 +169,12 @@ class ContactRecords:
         return found
 
     def room(self, count: int, limit: int) -> PairRecords:
-        """Arrays for the next frame, not those of the last one."""
-        whole = self.rooms[1]
-        if len(whole.keys) < count or len(whole.features) < count * limit:
+        """Arrays for the next frame, not those of the last one; with room for the points of BLOCK pairs."""
+        whole, most = self.rooms[1], min(count, BLOCK)
+        if len(whole.keys) < count or len(whole.features) < most * limit:
             whole = self.rooms[1] = new_records(count + count // 4 + 16, limit)
-        columns: list[Any] = [column[:count] for column in whole[:8]]
-        return PairRecords(*columns, *(column[: count * limit] for column in whole[8:]))
+        rows = [count] * 8 + [most * limit] * 2
+        return PairRecords._make([column[:size] for column, size in zip(whole, rows, strict=True)])
 
     def keep_pairs(self, fresh: PairRecords) -> None:
         """What `room` gave was filled: the next frame's old ones."""

@@ -78,9 +78,9 @@ class PairRecords(NamedTuple):
     how: npt.NDArray[np.uint8]
     """(P,) ASKED and so on."""
     points: Floats
-    """(P * limit, 4) place in A's frame and depth."""
+    """(K, 4) place in A's frame and depth; with room for `limit` points a pair where they are found."""
     features: Ints
-    """(P * limit,)"""
+    """(K,)"""
 
 
 class ContactColumns(NamedTuple):
@@ -229,6 +229,22 @@ def find_records(start, stop, scene, pairs, old, same, margin, limit, out):
             out.points[row, 0], out.points[row, 1], out.points[row, 2] = points[m, 0], points[m, 1], points[m, 2]
             out.points[row, 3] = points[m, DEPTH]
             out.features[row] = point_feature(points, m)
+
+
+@kernel("pair_records, i8, f8[:,::1], i8[::1]")
+def pack_points(records, first, points_out, features_out):
+    """The points of these records without the room between them; their places count from `first` on. Returns how many."""
+    total = 0
+    for k in range(records.keys.shape[0]):
+        if records.how[k] >= ELSEWHERE:
+            continue
+        for m in range(records.counts[k]):
+            for c in range(4):
+                points_out[total + m, c] = records.points[records.places[k] + m, c]
+            features_out[total + m] = records.features[records.places[k] + m]
+        records.places[k] = first + total
+        total += records.counts[k]
+    return total
 
 
 @kernel("i8[::1], i8[::1], i8[::1]")

@@ -15,7 +15,7 @@ from thud._core.arrays import Ints
 from thud._core.status import SEPARATED
 from thud._core.threads import run_rows
 from thud.results import WorldContacts
-from thud.world import narrow
+from thud.world import contact_records, narrow
 from thud.world.contact_records import NOTHING_ELSEWHERE, Elsewhere, new_columns
 from thud.world.contact_rows import (
     ASKED,
@@ -27,6 +27,7 @@ from thud.world.contact_rows import (
     PairScene,
     find_records,
     list_touching,
+    pack_points,
     place_elsewhere,
     place_records,
 )
@@ -71,16 +72,42 @@ def _renew(world: World, pairs: Ints, same: bool, margin: float, limit: int) -> 
             packed, shape_rows, world._shapes.is_covered, bodies.shape[:used], bodies.poses[:used], bodies.revision[:used]
         )
         with stats.phase("narrow"):
-            run_rows(
-                find_records, len(pairs), world.threads, scene, pairs, records.pairs, int(same), margin, limit, out,
-                rows_per_chunk=_FIND_CHUNK,
-            )  # fmt: skip
+            out = _find(scene, pairs, records.pairs, same, margin, limit, out, world.threads)
             many = np.bincount(out.how, minlength=5)
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])
         stats.kept_pairs += int(many[KEPT] + many[ELSEWHERE_KEPT])
         records.elsewhere = _elsewhere(world, pairs, margin, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
     records.keep_pairs(out)
+
+
+def _find(
+    scene: PairScene,
+    pairs: Ints,
+    old: PairRecords,
+    same: bool,
+    margin: float,
+    limit: int,
+    out: PairRecords,
+    threads: int | None,
+) -> PairRecords:
+    """Records of the pairs, in `out`; more than BLOCK of them block by block, the points of each without room between them."""
+    block, points, features, total = contact_records.BLOCK, [], [], 0
+    for first in range(0, len(pairs), block):
+        part = out
+        if len(pairs) > block:
+            part = PairRecords._make([*(column[first : first + block] for column in out[:8]), out.points, out.features])
+        arguments = (scene, pairs[first : first + block], old, int(same), margin, limit, part)
+        run_rows(find_records, len(part.keys), threads, *arguments, rows_per_chunk=_FIND_CHUNK)
+        if part is out:
+            return out
+        most = int(part.counts.sum())
+        points.append(np.empty((most, 4)))
+        features.append(np.empty(most, np.int64))
+        count = pack_points(part, total, points[-1], features[-1])
+        points[-1], features[-1] = points[-1][:count], features[-1][:count]
+        total += count
+    return out._replace(points=np.concatenate(points), features=np.concatenate(features))
 
 
 def _elsewhere(world: World, pairs: Ints, margin: float, limit: int, out: PairRecords) -> Elsewhere:
