@@ -173,8 +173,7 @@ class ContactRecords:
         whole, most = self.rooms[1], min(count, BLOCK)
         if len(whole.keys) < count or len(whole.features) < most * limit:
             whole = self.rooms[1] = new_records(count + count // 4 + 16, limit)
-        rows = [count] * 8 + [most * limit] * 2
-        return PairRecords._make([column[:size] for column, size in zip(whole, rows, strict=True)])
+        return PairRecords._make([*(column[:count] for column in whole[:8]), *(column[: most * limit] for column in whole[8:])])
 
     def keep_pairs(self, fresh: PairRecords) -> None:
         """What `room` gave was filled: the next frame's old ones."""
