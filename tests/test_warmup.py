@@ -57,6 +57,8 @@ thud.intersects(mesh, box)
 world = thud.World()
 world.add_many(box, thud.Pose(np.random.default_rng(0).uniform(0, 3, (50, 3))))
 world.pairs()
+world.contacts()
+world.events()
 """,
     "heightfield": """
 field = thud.HeightField(np.zeros((9, 9)), 0.5)

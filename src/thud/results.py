@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Bools, Floats, Ints
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -213,6 +213,50 @@ class WorldContacts:
     """(M,) number of the contact patch within its pair."""
     status: Bytes
     """(M,) `Status` of the pair."""
+    triangle_a: Ints
+    """(M,) triangle of A that touches there; -1 where A is no mesh."""
+    triangle_b: Ints
+    """(M,) triangle of B; -1 where B is no mesh."""
+    pairs: Ints
+    """(P, 2) handles of the pairs that have contacts, sorted by their rows."""
+    rows: Ints
+    """(P, 2) rows of the bodies, as `World.pairs` has them."""
+    start: Ints
+    """(P,) first contact of each pair: its contacts are start[k] to start[k] + count[k]."""
+    count: Ints
+    """(P,) how many contacts each pair has."""
+    sensor: Bools
+    """(P,) whether a sensor takes part: such a pair reports, and does not respond."""
+
+
+class EventKind(IntEnum):
+    """What became of a pair from one call of `World.contacts` to the next."""
+
+    BEGUN = 0
+    KEPT = 1
+    ENDED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WorldEvents:
+    """Pairs of a world's bodies that began to touch, go on or ended, E in all, sorted by their rows; A is the body of the lower
+    row."""
+
+    kind: Bytes
+    """(E,) `EventKind`."""
+    handle_a: Ints
+    """(E,) body A; stale where it was removed."""
+    handle_b: Ints
+    """(E,) body B, likewise."""
+    point: Floats
+    """(E, 3) the deepest contact; of a pair that ended the last one."""
+    normal: Floats
+    """(E, 3) unit vector from A to B there."""
+    approach_speed: Floats
+    """(E,) m/s at which the bodies approach each other there along the normal, by their velocities at the time of the call;
+    negative where they part. Of a pair that ended, as it was when it last touched."""
+    sensor: Bools
+    """(E,) whether a sensor takes part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def test_box_box_by_all_axes() -> None:
         axes = [*np.eye(3), *r.T]
         axes += [np.cross(u, w) / np.linalg.norm(np.cross(u, w)) for u in np.eye(3) for w in r.T]
         overlaps = [a @ np.abs(n) + b @ np.abs(r.T @ n) - abs(n @ t) for n in axes]
-        depth, normal = depth_box_box(*a, *b, tuple(r.ravel()), tuple3(t))
+        depth, normal = depth_box_box(*a, *b, tuple(r.ravel()), tuple3(t), np.inf)
         np.testing.assert_allclose(depth, min(overlaps), atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(normal), 1.0)
         assert intersects_box_box(*a, *b, tuple(r.ravel()), tuple3(t), 0.0) == (min(overlaps) >= 0)

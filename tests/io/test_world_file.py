@@ -138,7 +138,7 @@ def test_empty_worlds(tmp_path: Path) -> None:
 
 def test_every_column_of_the_bodies_is_saved_or_made_anew() -> None:
     columns = {name for name, value in vars(Bodies()).items() if isinstance(value, np.ndarray)}
-    assert columns == {*COLUMNS, "bounds", "moved"}
+    assert columns == {*COLUMNS, "bounds", "moved", "revision"}
 
 
 def test_what_cannot_be_saved_is_an_error_and_leaves_the_old_file(tmp_path: Path) -> None:

@@ -110,7 +110,9 @@ def test_contacts_are_those_of_the_pairs(options: dict) -> None:
                     for j in range(i + 1, 48)
                     if thud.intersects(bodies[i][0], bodies[j][0], bodies[i][1], bodies[j][1])[0]
                 }
-                assert {tuple(sorted(pair)) for pair in met} <= truth
+                # Two half-spaces overlap without end, and have no points.
+                endless = {k for k, (shape, _) in enumerate(bodies) if isinstance(shape, thud.HalfSpace)}
+                assert {tuple(sorted(pair)) for pair in met} == {pair for pair in truth if not set(pair) <= endless}
                 assert {tuple(sorted((place[a], place[b]))) for a, b in world.intersecting().tolist()} == truth
         for k, (shape, pose) in enumerate(bodies):
             bodies[k] = (shape, pose + np.concatenate([rng.normal(size=3) * 0.02, np.zeros(4)]))

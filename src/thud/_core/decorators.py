@@ -80,6 +80,11 @@ _TUPLES = {
     "patch_space": "thud.mesh.tree_types:PATCH_SPACE",
     "field_object": "thud.heightfield.object_types:FIELD_OBJECT",
     "field_space": "thud.heightfield.object_types:FIELD_SPACE",
+    "pair_scene": "thud.world.record_types:PAIR_SCENE",
+    "pair_records": "thud.world.record_types:PAIR_RECORDS",
+    "contact_columns": "thud.world.record_types:CONTACT_COLUMNS",
+    "point_list": "thud.world.record_types:POINT_LIST",
+    "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

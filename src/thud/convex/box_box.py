@@ -74,9 +74,10 @@ def edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j):
     return ax * abs(n[0]) + ay * abs(n[1]) + az * abs(n[2]) + bx * m[0] + by * m[1] + bz * m[2] - along, n
 
 
-@kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3")
-def depth_box_box(ax, ay, az, bx, by, bz, r, t):
-    """Least overlap over the 15 axes: (depth, unit normal from A to B). Negative depth: separated along that axis."""
+@kernel(inner="f8, f8, f8, f8, f8, f8, mat3, vec3, f8")
+def depth_box_box(ax, ay, az, bx, by, bz, r, t, reach):
+    """Least overlap over the 15 axes: (depth, unit normal from A to B). Negative depth: separated along that axis. The first
+    axis along which they are farther apart than `reach` ends the search."""
     q = (abs(r[0]), abs(r[1]), abs(r[2]), abs(r[3]), abs(r[4]), abs(r[5]), abs(r[6]), abs(r[7]), abs(r[8]))
     best, normal = 1e308, (1.0, 0.0, 0.0)
     # A's face normals.
@@ -87,6 +88,8 @@ def depth_box_box(ax, ay, az, bx, by, bz, r, t):
         if overlap < best:
             s = math.copysign(1.0, along)
             best, normal = overlap, (s if i == 0 else 0.0, s if i == 1 else 0.0, s if i == 2 else 0.0)
+            if best < -reach:
+                return best, normal
     # B's face normals.
     for j in range(3):
         extent = bx if j == 0 else (by if j == 1 else bz)
@@ -95,14 +98,33 @@ def depth_box_box(ax, ay, az, bx, by, bz, r, t):
         if overlap < best:
             s = math.copysign(1.0, along)
             best, normal = overlap, (s * r[j], s * r[3 + j], s * r[6 + j])
-    # Cross products of edges.
+            if best < -reach:
+                return best, normal
+    # Cross products of edges. Not of unit length at first, which saves a root; only one that may show less overlap than those
+    # before is looked at again.
     preference = BOX_FACE_FIRST * (ax + ay + az + bx + by + bz)
     for i in range(3):
         i1, i2 = (i + 1) % 3, (i + 2) % 3
+        a1 = ay if i == 0 else (az if i == 1 else ax)
+        a2 = az if i == 0 else (ax if i == 1 else ay)
+        t1 = t[1] if i == 0 else (t[2] if i == 1 else t[0])
+        t2 = t[2] if i == 0 else (t[0] if i == 1 else t[1])
         for j in range(3):
-            if r[3 * i1 + j] * r[3 * i1 + j] + r[3 * i2 + j] * r[3 * i2 + j] <= BOX_PARALLEL * BOX_PARALLEL:
+            j1, j2 = (j + 1) % 3, (j + 2) % 3
+            b1 = by if j == 0 else (bz if j == 1 else bx)
+            b2 = bz if j == 0 else (bx if j == 1 else by)
+            c1, c2 = r[3 * i1 + j], r[3 * i2 + j]
+            sine2 = c1 * c1 + c2 * c2
+            if sine2 <= BOX_PARALLEL * BOX_PARALLEL:
+                continue
+            noise = BOX_ROUNDOFF * (a1 + a2 + b1 + b2 + abs(t1) + abs(t2))
+            rough = a1 * abs(c2) + a2 * abs(c1) + b1 * q[3 * i + j2] + b2 * q[3 * i + j1] - abs(t2 * c1 - t1 * c2) - noise
+            limit = best - preference
+            if rough >= 0.0 and (limit <= 0.0 or rough * rough >= limit * limit * sine2):
                 continue
             overlap, n = edge_overlap(ax, ay, az, bx, by, bz, r, t, i, j)
-            if overlap < best - preference:
+            if overlap < limit:
                 best, normal = overlap, n
+                if best < -reach:
+                    return best, normal
     return best, normal

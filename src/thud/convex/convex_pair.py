@@ -265,6 +265,7 @@ def pair_depth(parts, a, b, r, t, axis, faces, x, i):
             parts.reals[b, P2],
             r,
             t,
+            math.inf,
         )
         status, placed, p = OVERLAPPING, False, (0.0, 0.0, 0.0)
     else:

@@ -11,7 +11,12 @@ deeper than the penetration depth itself.
 A point is known by what touches there: a corner of one face on the other face, or two sides that cross. Corners, sides and
 faces have numbers in their own part, whichever of the two is the reference, so that the same point has the same id in the next
 frame, and with A and B swapped the two halves of it swapped. 0 stands for the witness point.
-"""
+
+Faces that all but coincide, as those of equal boxes in a stack do, would give their points other names with every breath: a
+corner is now inside, now outside. So a point that lies within a small distance of a corner is named by it, of two such points
+with one name one is kept, and crossings of sides that hardly bend the outline are left out. Where two sides that are all but
+parallel cross else, a small motion moves the crossing far along them. It is then not the same point any more: the ids of both
+sides also say in which cell of a fine division of their length it lies."""
 
 from __future__ import annotations
 
@@ -26,12 +31,16 @@ from thud.convex.support import hull_support, load_part, support
 from thud.convex.tolerances import (
     MANIFOLD_ALIKE,
     MANIFOLD_CAP_SIDES,
+    MANIFOLD_CELL,
+    MANIFOLD_CORNER,
     MANIFOLD_PARALLEL,
     MANIFOLD_SLACK,
+    MANIFOLD_SLIDE,
     MANIFOLD_TIE,
 )
 from thud.math.pose import rotate, unrotate
-from thud.math.vec3 import cross, dot, norm2, sub
+from thud.math.vec3 import cross, dot, norm, norm2, sub
+from thud.shapes.hull_topology import cube_loops
 from thud.shapes.packed import (
     BOUND,
     EDGE_START,
@@ -50,12 +59,25 @@ from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, HALF_SPACE, HULL
 
 _SQUARE = math.sqrt(1.0 - MANIFOLD_PARALLEL * MANIFOLD_PARALLEL)
 
+#: (6, 4, 2) faces of a box, their corners and edges in order, by their numbers.
+BOX_LOOPS = cube_loops()
+
 #: What a feature of a part is: its number is added. A part has fewer than 2^28 of each.
 CORNER, SIDE, FACE = float(1 << 28), float(2 << 28), float(3 << 28)
 
-#: Columns of a polygon's corners: place (3), feature of its own part, feature of the other part (0: its face), and what the way
-#: to the next corner runs along: a side of its own, or -1 - k for side k of the reference.
-OWN, OTHER, ALONG = 3, 4, 5
+#: Cells of a side, and what is added to its number for each; then the cells begin anew. Sides of larger numbers have none.
+CELLS, CELL = 256, 1 << 20
+
+#: Columns of a polygon's corners: place (3), feature of its own part, feature of the other part (0: its face), what the way
+#: to the next corner runs along: a side of its own, or -1 - k for side k of the reference; and how far inside of the plane it
+#: lies that is clipped by.
+OWN, OTHER, ALONG, INSIDE = 3, 4, 5, 6
+
+#: Once clipped, the place of INSIDE is that of the depth, and this one of the squared distances from the corners in the name.
+HEIGHT, NEAR = 6, 7
+
+#: Columns of all arrays of a `ManifoldSpace`: a row is a cache line.
+_WIDTH = 8
 
 #: Columns of a manifold's points: place (3), depth, features of A and B.
 DEPTH, FEATURE_A, FEATURE_B = 3, 4, 5
@@ -67,6 +89,8 @@ class ManifoldSpace(NamedTuple):
     face_a: Floats
     face_b: Floats
     spare: Floats
+    whole: Floats
+    """The polygon that is clipped, as it was."""
     found: Floats
     """Points of a manifold."""
 
@@ -75,7 +99,10 @@ class ManifoldSpace(NamedTuple):
 def new_manifold_space(corners):
     """For faces of so many corners."""
     many = 3 * corners
-    return ManifoldSpace(np.empty((many, 6)), np.empty((many, 6)), np.empty((many, 6)), np.empty((many, 6)))
+    return ManifoldSpace(
+        np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)), np.empty((many, _WIDTH)),
+        np.empty((many, _WIDTH)),
+    )  # fmt: skip
 
 
 @device
@@ -91,7 +118,7 @@ def _get(points, k):
 
 @device
 def _copy(source, k, target, j):
-    for c in range(6):
+    for c in range(_WIDTH):
         target[j, c] = source[k, c]
 
 
@@ -138,6 +165,17 @@ def _facing(packed, part, d):
     return face
 
 
+@device
+def box_face(d):
+    """Of a box's faces -x, +x, -y, +y, -z, +z the one that looks most along d."""
+    x, y, z = abs(d[0]), abs(d[1]), abs(d[2])
+    if x >= y and x >= z:
+        return np.int64(1 if d[0] > 0.0 else 0)
+    if y >= z:
+        return np.int64(3 if d[1] > 0.0 else 2)
+    return np.int64(5 if d[2] > 0.0 else 4)
+
+
 @kernel(inner="packed, i8, vec3, f8[:,::1]")
 def face_toward(packed, part, d, points):
     """The face of the part that looks most along the unit vector d, part's frame.
@@ -151,7 +189,7 @@ def face_toward(packed, part, d, points):
     ux, uy = (d[0] / across, d[1] / across) if across > 0.0 else (1.0, 0.0)
     if kind in (BOX, HULL):
         first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
-        face = _facing(packed, part, d)
+        face = first + box_face(d) if kind == BOX else _facing(packed, part, d)
         loop = packed.parts.ints[part, LOOP_START] + face - first
         low, high = packed.loop_starts[loop], packed.loop_starts[loop + 1]
         for k in range(low, high):
@@ -180,25 +218,36 @@ def face_toward(packed, part, d, points):
 
 
 @device
+def _next(k, count):
+    """The place after k on a closed way; a division would take longer than all the rest of a step."""
+    return k + 1 if k + 1 < count else 0
+
+
+@device
 def _clip(points, count, spare, face, side, sides, inward):
     """Keep the part of the polygon (or segment) on the inner side of a plane through side `side` of the reference `face`.
     Returns the new count."""
-    origin, kept = _get(face, side), 0
+    origin, outside, kept = _get(face, side), False, 0
     for k in range(count):
-        after = (k + 1) % count
-        p, q = _get(points, k), _get(points, after)
-        sp, sq = dot(inward, sub(p, origin)), dot(inward, sub(q, origin))
+        inside = dot(inward, sub(_get(points, k), origin))
+        points[k, INSIDE] = inside
+        outside = outside or inside < 0.0
+    if not outside:
+        return count
+    for k in range(count):
+        after = _next(k, count)
+        sp, sq = points[k, INSIDE], points[after, INSIDE]
         if sp >= 0.0:
             _copy(points, k, spare, kept)
             kept += 1
         # A segment has one side only, a polygon closes.
         if (sp < 0.0) != (sq < 0.0) and (count > 2 or k == 0):
-            u = sp / (sp - sq)
+            u, p, q = sp / (sp - sq), _get(points, k), _get(points, after)
             along = points[k, ALONG]
             own, other = along, face[side, ALONG]
             if along < 0.0:
                 # Two sides of the reference meet: one of its corners, on the face that is clipped.
-                own, other = 0.0, face[side if np.int64(-along) - 1 == side - 1 else (side + 1) % sides, OWN]
+                own, other = 0.0, face[side if np.int64(-along) - 1 == side - 1 else _next(side, sides), OWN]
             at = (p[0] + u * (q[0] - p[0]), p[1] + u * (q[1] - p[1]), p[2] + u * (q[2] - p[2]))
             # From here on along the polygon's own side where it comes in, along the reference's where it goes out.
             _set(spare, kept, at, own, along if sp < 0.0 else -1.0 - side)
@@ -213,11 +262,112 @@ def _clip(points, count, spare, face, side, sides, inward):
 def clip_by_face(points, count, spare, face, sides, n):
     """Clip `points` against the sides of the polygon `face`, along n (outward of the face)."""
     for k in range(sides):
-        inward = cross(n, sub(_get(face, (k + 1) % sides), _get(face, k)))
+        inward = cross(n, sub(_get(face, _next(k, sides)), _get(face, k)))
         count = _clip(points, count, spare, face, k, sides, inward)
         if count == 0:
             break
     return count
+
+
+@device
+def side_cell(at, middle, direction, cell):
+    """What is added to the number of a side, of a part whose frame begins at `middle`, where another one crosses it at a small
+    angle: which cell of it that is."""
+    along = dot(sub(at, middle), direction) / (math.sqrt(norm2(direction)) * cell)
+    return CELL * (np.int64(math.floor(along)) & (CELLS - 1))
+
+
+@device
+def _aside2(q, points, k, n):
+    """Squared distance of q from corner k, seen along n."""
+    d = sub(q, _get(points, k))
+    s = dot(d, n)
+    return norm2(d) - s * s
+
+
+@device
+def _near_corner(q, points, first, count, corners, n, limit2):
+    """Of `count` corners of a polygon from `first` on the one next to q, seen along n: (its feature, squared distance), or 0
+    for both if none is near."""
+    feature, nearest = 0.0, 0.0
+    for m in range(count):
+        k = first + m if first + m < corners else first + m - corners
+        d2 = _aside2(q, points, k, n)
+        if d2 <= limit2 and (feature == 0.0 or d2 < nearest):
+            feature, nearest = points[k, OWN], d2
+    return feature, nearest
+
+
+@device
+def _side_at(points, corners, feature):
+    """Place of the corner from which a side runs on."""
+    for k in range(corners):
+        if points[k, ALONG] == feature:
+            return np.int64(k)
+    return np.int64(0)
+
+
+@kernel
+def _name_points(points, count, whole, corners, face, sides, n, places, size):
+    """Names of the points of a clipped polygon that last, see the module. `whole` is the polygon as it was, `face` the
+    reference, n its outward normal; places: origins of the frames of the parts whose they are. Returns how many points are
+    left."""
+    limit2, slack, kept = (MANIFOLD_CORNER * size) ** 2, MANIFOLD_SLACK * size, 0
+    for k in range(count):
+        q, own, other = _get(points, k), points[k, OWN], points[k, OTHER]
+        if own >= SIDE:
+            i, j = _side_at(whole, corners, own), _side_at(face, sides, other)
+            own_corner, near_own = _near_corner(q, whole, i, 2, corners, n, limit2)
+            other_corner, near_other = _near_corner(q, face, j, 2, sides, n, limit2)
+            if own_corner == 0.0 and other_corner == 0.0:
+                way, edge = sub(_get(whole, _next(i, corners)), _get(whole, i)), sub(_get(face, _next(j, sides)), _get(face, j))
+                inward = cross(n, edge)
+                s = dot(inward, way)
+                small = s * s < MANIFOLD_SLIDE * MANIFOLD_SLIDE * norm2(inward) * norm2(way)
+                if small and own < SIDE + CELL and other < SIDE + CELL:
+                    own += side_cell(q, places[0], way, MANIFOLD_CELL * size)
+                    other += side_cell(q, places[1], edge, MANIFOLD_CELL * size)
+            else:
+                own, other = own_corner, other_corner
+        elif own > 0.0:
+            near_own = 0.0
+            other, near_other = _near_corner(q, face, 0, sides, sides, n, limit2)
+        else:
+            near_other = 0.0
+            own, near_own = _near_corner(q, whole, 0, corners, corners, n, limit2)
+        points[k, OWN], points[k, OTHER], points[k, NEAR] = own, other, near_own + near_other
+        same = kept
+        for m in range(kept):
+            if points[m, OWN] == own and points[m, OTHER] == other:
+                same = m
+        if same == kept:
+            if kept < k:
+                _copy(points, k, points, kept)
+            kept += 1
+        elif points[k, HEIGHT] > points[same, HEIGHT] + slack or (
+            points[k, HEIGHT] >= points[same, HEIGHT] - slack and points[k, NEAR] < points[same, NEAR]
+        ):
+            _copy(points, k, points, same)
+    return _without_flat(points, kept, limit2) if kept > 3 else kept
+
+
+@device
+def _without_flat(points, count, limit2):
+    """Without the crossings of sides that lie all but on the line between their neighbours, and no deeper. Returns the
+    count."""
+    kept = 0
+    for k in range(count):
+        if points[k, OWN] >= SIDE:
+            before, after = kept - 1 if kept > 0 else count - 1, _next(k, count)
+            p = _get(points, before)
+            e, d = sub(_get(points, after), p), sub(_get(points, k), p)
+            flat = norm2(cross(e, d)) <= limit2 * norm2(e)
+            if flat and points[k, HEIGHT] <= max(points[before, HEIGHT], points[after, HEIGHT]):
+                continue
+        if kept < k:
+            _copy(points, k, points, kept)
+        kept += 1
+    return kept
 
 
 @device
@@ -233,15 +383,15 @@ def _or_face(feature, face):
     return feature if feature > 0.0 else FACE + face
 
 
-@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
-def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
-    """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, manifold_space")
+def face_contacts(packed, a, b, r, t, d, p, n, margin, space):
+    """Where the faces, or lines, that parts a and b show to each other along n touch, within the margin. Of the signed distance
+    d and the witness p on A use is made for half-spaces only.
 
-    Writes up to `limit` points into space.found; returns how many.
+    Writes the points into space.found; returns (how many, depth of the deepest).
     """
     face_a, face_b, spare, out = space.face_a, space.face_b, space.spare, space.found
     kind_a, kind_b = packed.parts.ints[a, KIND], packed.parts.ints[b, KIND]
-    witness = (p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2])
     count_a, count_b, number_a, number_b = 0, 0, 0, 0
     normal_a, normal_b = n, (-n[0], -n[1], -n[2])
     if kind_a != HALF_SPACE:
@@ -254,43 +404,137 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
             q = rotate(r, _get(face_b, k))
             face_b[k, 0], face_b[k, 1], face_b[k, 2] = q[0] + t[0], q[1] + t[1], q[2] + t[2]
     square_a, square_b = dot(normal_a, n), -dot(normal_b, n)
-    # A half-space is a face without sides. Prefer A as the reference where both are as square.
+    # A half-space is a face without sides.
     face_like_a = kind_a == HALF_SPACE or (count_a >= 3 and square_a >= _SQUARE)
     face_like_b = kind_b == HALF_SPACE or (count_b >= 3 and square_b >= _SQUARE)
     count = 0
-    if face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b):
-        count = clip_by_face(face_b, count_b, spare, face_a, count_a, n)
-        # Height of A's face along n above each corner of B's.
-        origin = _get(face_a, 0) if count_a > 0 else p
-        for k in range(count):
-            q = _get(face_b, k)
-            depth = dot(normal_a, sub(origin, q)) / square_a
-            feature_a, feature_b = _or_face(face_b[k, OTHER], number_a), _or_face(face_b[k, OWN], number_b)
-            _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
-    elif face_like_b and count_a > 1:
-        count = clip_by_face(face_a, count_a, spare, face_b, count_b, (-n[0], -n[1], -n[2]))
-        origin = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
-        for k in range(count):
-            q = _get(face_a, k)
-            depth = dot(normal_b, sub(origin, q)) / square_b
-            feature_a, feature_b = _or_face(face_a[k, OWN], number_a), _or_face(face_a[k, OTHER], number_b)
-            _put_point(out, k, q, -0.5 * depth, n, depth, feature_a, feature_b)
+    if (face_like_a and count_b > 1) or (face_like_b and count_a > 1):
+        origin_a = _get(face_a, 0) if count_a > 0 else p
+        origin_b = _get(face_b, 0) if count_b > 0 else (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
+        a_first = face_like_a and count_b > 1 and (square_a >= square_b - MANIFOLD_TIE or not face_like_b)
+        size = min(packed.parts.reals[a, BOUND], packed.parts.reals[b, BOUND])
+        count = _clipped_faces(
+            space, (count_a, number_a), normal_a, origin_a, (count_b, number_b), normal_b, origin_b, n, a_first, t, size
+        )
     elif count_a == 2 and count_b == 2 and square_a >= _SQUARE and square_b >= _SQUARE:
         count = _segment_contacts(face_a, face_b, spare, n, _end_radii(packed, a), _end_radii(packed, b), out)
-    # Keep what is within the margin, in place.
-    kept = 0
+    return _within(out, count, margin)
+
+
+@device
+def _clipped_faces(space, a, normal_a, origin_a, b, normal_b, origin_b, n, a_first, t, size):
+    """Contacts of the two faces in `space`, each given by (corners, number), normal and a point of its plane; the reference is
+    A's if `a_first`, else B's. `size`: that of the smaller part. Returns how many."""
+    count_a, number_a = a
+    count_b, number_b = b
+    zero, out = (0.0, 0.0, 0.0), space.found
+    if a_first:
+        count = _clip_and_name(space, space.face_b, count_b, space.face_a, count_a, normal_a, origin_a, n, (t, zero), size)
+        for k in range(count):
+            # Height of A's face along n above each corner of B's.
+            q, depth = _get(space.face_b, k), space.face_b[k, HEIGHT]
+            feature_a, feature_b = _or_face(space.face_b[k, OTHER], number_a), _or_face(space.face_b[k, OWN], number_b)
+            _put_point(out, k, q, 0.5 * depth, n, depth, feature_a, feature_b)
+        return count
+    m = (-n[0], -n[1], -n[2])
+    count = _clip_and_name(space, space.face_a, count_a, space.face_b, count_b, normal_b, origin_b, m, (zero, t), size)
+    for k in range(count):
+        q, depth = _get(space.face_a, k), space.face_a[k, HEIGHT]
+        feature_a, feature_b = _or_face(space.face_a[k, OWN], number_a), _or_face(space.face_a[k, OTHER], number_b)
+        _put_point(out, k, q, -0.5 * depth, n, depth, feature_a, feature_b)
+    return count
+
+
+@device
+def _clip_and_name(space, points, count, face, sides, normal, origin, n, places, size):
+    """Clip a polygon by the sides of the reference, along n, its outward direction; then how deep each point lies below its
+    plane, and lasting names. Returns the count."""
+    corners = count
+    for k in range(corners):
+        _copy(points, k, space.whole, k)
+    count = clip_by_face(points, count, space.spare, face, sides, n)
+    square = dot(normal, n)
+    for k in range(count):
+        points[k, HEIGHT] = dot(normal, sub(origin, _get(points, k))) / square
+    if sides > 0:
+        count = _name_points(points, count, space.whole, corners, face, sides, n, places, size)
+    return count
+
+
+@device
+def _within(out, count, margin):
+    """Keep the points that are within the margin, in place: (how many, depth of the deepest)."""
+    kept, deepest = 0, -math.inf
     for k in range(count):
         if out[k, DEPTH] >= -margin:
-            _copy(out, k, out, kept)
+            deepest = max(deepest, out[k, DEPTH])
+            if kept < k:
+                _copy(out, k, out, kept)
             kept += 1
+    return kept, deepest
+
+
+@device
+def _box_corners(points, half, face):
+    """The corners of one of a box's faces, its own frame."""
+    for k in range(4):
+        v = BOX_LOOPS[face, k, 0]
+        corner = (
+            half[0] if v & 1 else -half[0],
+            half[1] if v & 2 else -half[1],
+            half[2] if v & 4 else -half[2],
+        )  # fmt: skip
+        _set(points, k, corner, CORNER + v, SIDE + BOX_LOOPS[face, k, 1])
+
+
+@device
+def box_contact_points(half_a, half_b, r, t, n, margin, space):
+    """Where the faces that two boxes, of these half extents, show to each other along n touch, within the margin: as
+    `face_contacts`."""
+    face_a, face_b = space.face_a, space.face_b
+    m = unrotate(r, n)
+    number_a, number_b = box_face(n), box_face((-m[0], -m[1], -m[2]))
+    axis_a, axis_b = number_a >> 1, number_b >> 1
+    sign_a, sign_b = 1.0 if number_a & 1 else -1.0, 1.0 if number_b & 1 else -1.0
+    normal_a = (sign_a if axis_a == 0 else 0.0, sign_a if axis_a == 1 else 0.0, sign_a if axis_a == 2 else 0.0)
+    normal_b = (sign_b if axis_b == 0 else 0.0, sign_b if axis_b == 1 else 0.0, sign_b if axis_b == 2 else 0.0)
+    normal_b = rotate(r, normal_b)
+    square_a, square_b = dot(normal_a, n), -dot(normal_b, n)
+    count = np.int64(0)
+    if square_a >= _SQUARE or square_b >= _SQUARE:
+        _box_corners(face_a, half_a, number_a)
+        _box_corners(face_b, half_b, number_b)
+        for k in range(4):
+            q = rotate(r, _get(face_b, k))
+            face_b[k, 0], face_b[k, 1], face_b[k, 2] = q[0] + t[0], q[1] + t[1], q[2] + t[2]
+        a_first = square_a >= _SQUARE and (square_a >= square_b - MANIFOLD_TIE or square_b < _SQUARE)
+        four, size = np.int64(4), min(norm(half_a), norm(half_b))
+        count = _clipped_faces(
+            space, (four, number_a), normal_a, _get(face_a, 0), (four, number_b), normal_b, _get(face_b, 0), n, a_first, t, size
+        )
+    return _within(space.found, count, margin)
+
+
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
+def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
+    """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
+
+    Writes up to `limit` points into space.found; returns how many.
+    """
+    kept, deepest = face_contacts(packed, a, b, r, t, d, p, n, margin, space)
     # The deepest point is always among them, even where a face stands for a curved surface.
-    deepest = -math.inf
-    for k in range(kept):
-        deepest = max(deepest, out[k, DEPTH])
-    if deepest < -d - MANIFOLD_SLACK * (packed.parts.reals[a, BOUND] if kind_a != HALF_SPACE else packed.parts.reals[b, BOUND]):
-        _put_point(out, kept, witness, 0.0, n, -d, 0.0, 0.0)
+    bound = packed.parts.reals[a, BOUND] if packed.parts.ints[a, KIND] != HALF_SPACE else packed.parts.reals[b, BOUND]
+    if deepest < -d - MANIFOLD_SLACK * bound:
+        put_witness(space.found, kept, p, d, n, 0.0, 0.0)
         kept += 1
-    return _reduce(out, kept, limit)
+    return reduce_manifold(space.found, kept, limit)
+
+
+@device
+def put_witness(out, k, p, d, n, feature_a, feature_b):
+    """Point k of a manifold: midway between the witness p on A and the one on B, at signed distance d along n."""
+    at = (p[0] + 0.5 * d * n[0], p[1] + 0.5 * d * n[1], p[2] + 0.5 * d * n[2])
+    _put_point(out, k, at, 0.0, n, -d, feature_a, feature_b)
 
 
 @device
@@ -357,7 +601,7 @@ def _cut(points, count, spare, origin, inward, end):
 
 
 @kernel
-def _reduce(out, count, limit):
+def reduce_manifold(out, count, limit):
     """Keep `limit` points, spread as far as they go, and among them the deepest. Returns the count.
 
     From the first by its id on, always the one farthest from those kept; of points that are all but as far the first by their

@@ -162,3 +162,21 @@ BOX_FACE_FIRST = 1e-12
 #: Cross products of edges shorter than this (sine of the angle) repeat a face axis: the separations along the two differ by
 #: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
 BOX_PARALLEL = 1e-15
+
+#: Two boxes apart within the margin: a point above a face is as far away as the face's axis says when the two differ by less
+#: than this * size, some ten thousand roundoffs. Then the distance is known as well as GJK would.
+BOX_ABOVE = 1e-12
+
+#: Two edges of boxes cross where, with the overlap taken back, they come this * size close: the axis is off by a roundoff over
+#: the sine of their angle.
+BOX_EDGES_CROSS = 1e-9
+
+#: Two sides of contact faces cross at a small angle where its sine is below this: a motion moves their crossing by more than
+#: ten times as far. Their ids then have cells of this * the smaller bounding radius along the sides, a few thousandths of the
+#: size.
+MANIFOLD_SLIDE = 0.05
+MANIFOLD_CELL = 5e-3
+
+#: A point of a manifold within this * the smaller bounding radius of a corner is named by it: some thousandths of the size, so
+#: that a corner that is now inside and now outside moves its point by less than a hundredth.
+MANIFOLD_CORNER = 4e-3

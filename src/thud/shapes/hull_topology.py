@@ -88,6 +88,12 @@ def _cube_topology() -> HullTopology:
     return _assemble(signs, triangles, loops)
 
 
+def cube_loops() -> Ints:
+    """(6, 4, 2) of a box's faces -x, +x, -y, +y, -z, +z the corners in order, and the edge from each to the next."""
+    cube = _cube_topology()
+    return np.stack([cube.loops, cube.loop_edges], axis=1).astype(np.int64).reshape(6, 4, 2)
+
+
 def _oriented(triangles: Ints, points: Floats, equations: Floats) -> Ints:
     """Triangles turned counter-clockwise as seen from outside."""
     a, b, c = (points[triangles[:, k]] for k in range(3))

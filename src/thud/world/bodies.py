@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints, whole_array
 from thud.errors import InvalidInputError, StaleHandleError
-from thud.world.body_rows import ROW_BITS, ROW_MASK, find_rows, put_poses
+from thud.world.body_rows import ROW_BITS, ROW_MASK, SHAPE, find_rows, put_poses
 
 _ABSENT = np.array([np.inf] * 3 + [-np.inf] * 3)
 
@@ -19,6 +19,8 @@ class Bodies:
 
     def __init__(self) -> None:
         self.used = 0
+        self.clock = 0
+        """Counts how often boxes were made anew: while it stands, no body has moved or changed."""
         self.free: list[int] = []
         self.names: dict[int, str] = {}
         self._allocate(64)
@@ -41,6 +43,9 @@ class Bodies:
             "alive": np.zeros(capacity, dtype=bool),
             "bullet": np.zeros(capacity, dtype=bool),
             "kinematic": np.zeros(capacity, dtype=bool),
+            "sensor": np.zeros(capacity, dtype=bool),
+            "enabled": np.zeros(capacity, dtype=bool),
+            "revision": np.zeros((capacity, 2), dtype=np.int64),
             "moved": np.zeros(capacity, dtype=bool),
         }
         for name, array in fresh.items():
@@ -76,8 +81,14 @@ class Bodies:
     """(C,) fast movers, whose impacts are found by ray casts."""
     kinematic: npt.NDArray[np.bool_]
     """(C,) moved by their velocities whatever pushes them."""
+    sensor: npt.NDArray[np.bool_]
+    """(C,) reports contacts and never responds."""
+    enabled: npt.NDArray[np.bool_]
+    """(C,) false: takes part in nothing."""
     moved: npt.NDArray[np.bool_]
-    """(C,) pose or shape changed since the box was made."""
+    """(C,) pose, shape or `enabled` changed since the box was made."""
+    revision: Ints
+    """(C, 2) how often the row's shape and pose have changed; never the same again, whatever body the row holds."""
 
     def take_row(self) -> int:
         """A free row, alive from now on, of a new generation."""
@@ -88,8 +99,9 @@ class Bodies:
                 self._allocate(2 * self.used)
             row = self.used
             self.used += 1
-        self.alive[row] = self.moved[row] = True
+        self.alive[row] = self.moved[row] = self.enabled[row] = True
         self.generation[row] += 1
+        self.revision[row] += 1
         return row
 
     def take_rows(self, count: int) -> Ints:
@@ -103,13 +115,14 @@ class Bodies:
             self._allocate(max(2 * self.used, self.used + fresh))
         rows[reused:] = self.used + np.arange(fresh)
         self.used += fresh
-        self.alive[rows] = self.moved[rows] = True
+        self.alive[rows] = self.moved[rows] = self.enabled[rows] = True
         self.generation[rows] += 1
+        self.revision[rows] += 1
         return rows
 
     def release_rows(self, rows: Ints) -> None:
         """The rows are free; handles to them are stale."""
-        self.alive[rows] = self.moved[rows] = False
+        self.alive[rows] = self.moved[rows] = self.enabled[rows] = self.sensor[rows] = False
         self.bounds[rows] = _ABSENT
         freed = rows.tolist()
         if self.names:
@@ -162,7 +175,28 @@ class Bodies:
 
     def place(self, rows: Ints, poses: Floats) -> None:
         """One or N poses (12 numbers each) of N rows."""
-        put_poses(rows, poses, self.poses, self.moved)
+        put_poses(rows, poses.view(np.int64), self.poses.view(np.int64), self.moved, self.revision)
+
+    def reshape(self, row: int, index: int) -> None:
+        """Another shape of a row."""
+        self.shape[row], self.moved[row] = index, True
+        self.revision[row, SHAPE] += 1
+
+    def enable(self, rows: Ints, flags: npt.NDArray[np.bool_]) -> None:
+        """Whether rows take part in anything."""
+        changed = self.enabled[rows] != flags
+        self.enabled[rows] = flags
+        self.moved[rows[changed]] = True
+
+    def hide(self, rows: Ints) -> None:
+        """Of these rows the disabled ones have no box."""
+        off = rows[~self.enabled[rows]]
+        if len(off):
+            self.bounds[off] = _ABSENT
+
+    def present(self) -> npt.NDArray[np.bool_]:
+        """(used,) rows that are alive and enabled."""
+        return self.alive[: self.used] & self.enabled[: self.used]
 
     def living(self) -> Ints:
         """Rows that are alive, in order."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 @dataclass
 class WorldStats:
-    """Counts and seconds of the last query, by phase. `seconds` has "boxes", "broad", "mid", "narrow", as far as they ran."""
+    """Counts and seconds of the last query, by phase. `seconds` has "boxes", "broad", "mid", "narrow", "place", as
+    far as they ran."""
 
     query: str = ""
     bodies: int = 0
@@ -25,6 +26,8 @@ class WorldStats:
     """Pairs that came to the narrow phase."""
     kept_axes: int = 0
     """Pairs separated by the last frame's axis."""
+    kept_pairs: int = 0
+    """Pairs whose contacts are those of the last frame, as they have not moved relative to each other."""
     hits: int = 0
     """Pairs that meet, or are within reach."""
     seconds: dict[str, float] = field(default_factory=dict)

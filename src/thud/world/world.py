@@ -37,6 +37,7 @@ from thud.results import (
     WorldClosestPoints,
     WorldContacts,
     WorldDistances,
+    WorldEvents,
     WorldImpacts,
     WorldRayCrossings,
     WorldRayHits,
@@ -59,6 +60,9 @@ from thud.world.body_gates import (
     refuse_moving_surface,
 )
 from thud.world.columns import BodyColumns
+from thud.world.contact_records import ContactRecords
+from thud.world.events import events_between
+from thud.world.find_contacts import find_contacts
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes
 from thud.world.rays import BodyTree, first_hits
@@ -88,7 +92,7 @@ class World(BodyColumns):
         about as fast, and miss nothing.
     image : for "image": resolution, views, layers, precision, backend
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
-    caches : keep axes and fronts from frame to frame; the answers are the same without
+    caches : keep axes, contacts and fronts from frame to frame; the answers are the same without
     threads : how many to use; default all cores
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
@@ -123,6 +127,7 @@ class World(BodyColumns):
         self._phase, self._near_phase, self._swept_phase = (broad_phase(broadphase) for _ in range(3))
         self._axes = PairAxes() if caches else None
         self._mesh_caches = MeshCaches() if caches else None
+        self._records = ContactRecords()
         self._tree: BodyTree | None = None
         self._rules: npt.NDArray[np.uint64] | None = None
 
@@ -153,6 +158,7 @@ class World(BodyColumns):
         density: float | None = None,
         inertia: npt.ArrayLike | None = None,
         center_of_mass: npt.ArrayLike | None = None,
+        sensor: bool = False,
     ) -> int:
         """Put a body in; returns its handle.
 
@@ -174,6 +180,7 @@ class World(BodyColumns):
         inertia : (3, 3), or (3,) along the body's axes: moments of inertia about the centre of mass, kg m^2, instead of the
             shape's
         center_of_mass : (3,) in the body's frame, metres, instead of the shape's
+        sensor : it reports its contacts, marked as such, and never responds
         """
         row_pose = as_poses(pose, "pose")
         if len(row_pose) != 1:
@@ -182,6 +189,7 @@ class World(BodyColumns):
             raise InvalidInputError(f"layer: expected a whole number from 0 to 63, got {layer!r}")
         mask = as_mask(mask)
         static, bullet = None if static is None else as_flag(static, "static"), as_flag(bullet, "bullet")
+        sensor = as_flag(sensor, "sensor")
         if mass is not None:
             mass = as_positive(mass, "mass")
         linear = as_velocity(velocity, "velocity")
@@ -206,7 +214,7 @@ class World(BodyColumns):
         row = bodies.take_row()
         bodies.poses[row], bodies.shape[row] = row_pose[0], index
         bodies.velocity[row], bodies.angular_velocity[row] = linear, angular
-        bodies.bullet[row] = bullet
+        bodies.bullet[row], bodies.sensor[row] = bullet, sensor
         bodies.put_physics(slice(row, row + 1), physics)
         bodies.rules[row, LAYER], bodies.rules[row, STATIC] = 1 << int(layer), int(bool(static))
         bodies.rules[row, MASK] = int(mask) & (2**64 - 1)
@@ -234,6 +242,7 @@ class World(BodyColumns):
         density: npt.ArrayLike | None = None,
         inertia: npt.ArrayLike | None = None,
         center_of_mass: npt.ArrayLike | None = None,
+        sensor: npt.ArrayLike = False,
     ) -> Ints:
         """Put N bodies in; returns their (N,) handles, the same as from N calls of `add`, many times faster.
 
@@ -254,6 +263,7 @@ class World(BodyColumns):
             for value, name in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
         )
         bullets = each(as_flags(bullet, "bullet"), count, "bullet")
+        sensors = each(as_flags(sensor, "sensor"), count, "sensor")
         own = each(as_flags(kinematic, "kinematic"), count, "kinematic")
         for row in np.flatnonzero(is_ground).tolist():
             moves = linear[row].any() or angular[row].any()
@@ -268,7 +278,7 @@ class World(BodyColumns):
         rows = bodies.take_rows(count)
         bodies.poses[rows], bodies.shape[rows] = rows_pose, index
         bodies.velocity[rows], bodies.angular_velocity[rows] = linear, angular
-        bodies.bullet[rows], bodies.rules[rows] = bullets, rules
+        bodies.bullet[rows], bodies.sensor[rows], bodies.rules[rows] = bullets, sensors, rules
         bodies.put_physics(rows, physics)
         if names is not None:
             bodies.names |= {row: str(name) for row, name in zip(rows.tolist(), names, strict=True) if name is not None}
@@ -319,7 +329,7 @@ class World(BodyColumns):
             refuse_moving_surface(*has, "handle", kinematic=bool(bodies.kinematic[row]))
         index = self._shapes.add(shape)
         self._shapes.release(int(bodies.shape[row]))
-        bodies.shape[row], bodies.moved[row] = index, True
+        bodies.reshape(row, index)
 
     def set_poses(self, handles: npt.ArrayLike, poses: PoseLike) -> None:
         """Move bodies: N handles and one or N poses."""
@@ -334,8 +344,17 @@ class World(BodyColumns):
         found = self._bodies.poses[rows]
         return np.concatenate([found[:, 9:], quaternion_from_rotation(found[:, :9].reshape(-1, 3, 3))], axis=1)
 
+    def set_enabled(self, handles: npt.ArrayLike, flags: npt.ArrayLike) -> None:
+        """Switch bodies off and on: one or N bools. A disabled body takes part in nothing and keeps its handle."""
+        rows = self._bodies.rows(handles)
+        self._bodies.enable(rows, each(as_flags(flags, "flags"), len(rows), "flags"))
+
+    def enabled(self, handles: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+        """(N,) which of some or all bodies are switched on."""
+        return self._bodies.enabled[self._bodies.living() if handles is None else self._bodies.rows(handles)]
+
     def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame."""
+        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame; inf and -inf of disabled ones."""
         rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
         self._update()
         return self._bodies.bounds[rows, :3], self._bodies.bounds[rows, 3:]
@@ -374,7 +393,9 @@ class World(BodyColumns):
         with self.stats.phase("boxes"):
             packed, shape_rows = self._shapes.packed()
             run_rows(body_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, rows, bodies.bounds)
+            bodies.hide(rows)
             bodies.moved[rows] = False
+        bodies.clock += 1
         self._tree = None
         self.stats.boxes_updated += len(rows)
 
@@ -444,25 +465,22 @@ class World(BodyColumns):
         """
         margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
         self._begin("contacts")
-        pairs = self._broad_pairs() if margin == 0.0 else self._pairs_within(margin)
-        if len(pairs) and margin == 0.0:
-            pairs = pairs[narrow.meeting(self._scene(), pairs, self._axes, self._mesh_caches, self.midphase)]
-        if not len(pairs):
-            pairs = np.empty((0, 2), np.int64)
-            whole, real = np.empty(0, np.int64), np.empty((0, 3))
-            return WorldContacts(whole, whole, real, real, np.empty(0), whole, whole, np.empty(0, np.uint8))
-        with self.stats.phase("narrow"):
-            found = narrow.contacts(self._scene(), pairs, margin, max_points)
-        self.stats.hits = len(np.unique(found.row))
-        a, b = self._bodies.handles(pairs[found.row, 0]), self._bodies.handles(pairs[found.row, 1])
-        return WorldContacts(a, b, found.point, found.normal, found.depth, found.feature, found.patch, found.status[found.row])
+        return find_contacts(self, margin, max_points)
+
+    def events(self) -> WorldEvents:
+        """Pairs of bodies that began to touch, still touch, or no longer do: the last call of `contacts` against the one
+        before.
+
+        Bodies within the margin of each other do not touch. A pair whose body was removed has ended; its handle is stale.
+        """
+        return events_between(self._records.touches_before, self._records.touches)
 
     def _pairs_within(self, reach: float) -> Ints:
         """Pairs whose boxes come within a distance of each other."""
         boxes = self._boxes()
         with self.stats.phase("broad"):
             bounds, more = boxes.bounds, 0.5 * reach * REACH_SLACK
-            alive = self._bodies.alive[: self._bodies.used]
+            alive = self._bodies.present()
             bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
             bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
             found = self._filtered(self._near_phase.pairs(boxes, threads=self.threads))

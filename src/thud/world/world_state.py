@@ -39,6 +39,8 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "alive": ("|b1", (N,)),
     "bullet": ("|b1", (N,)),
     "kinematic": ("|b1", (N,)),
+    "sensor": ("|b1", (N,)),
+    "enabled": ("|b1", (N,)),
     "free_rows": ("<i8", (-1,)),
     "free_shapes": ("<i8", (-1,)),
     "shape_roots": ("<i8", (-1,)),
@@ -134,8 +136,8 @@ def _check_layout(state: Mapping[str, Any]) -> None:
 
 def _check_bodies(state: Mapping[str, Any]) -> None:
     alive, generation = state["alive"], state["generation"]
-    if any((state[name].view(np.uint8) > 1).any() for name in ("alive", "bullet", "kinematic")):
-        raise InvalidInputError("alive, bullet, kinematic: expected bytes 0 and 1")
+    if any((state[name].view(np.uint8) > 1).any() for name in ("alive", "bullet", "kinematic", "sensor", "enabled")):
+        raise InvalidInputError("alive, bullet, kinematic, sensor, enabled: expected bytes 0 and 1")
     if ((generation < 1) | (generation >= 2**31)).any():
         raise InvalidInputError("generation: expected numbers from 1 to 2**31 - 1")
     if not np.array_equal(np.sort(state["free_rows"]), np.flatnonzero(~alive)):

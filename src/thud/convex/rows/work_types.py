@@ -15,8 +15,8 @@ HULL_SLOTS = types.NamedTuple((types.float64[::1], types.int64[::1], types.uint6
 #: reals, ints
 EPA_SPACE = types.NamedTuple((types.float64[::1], types.int64[::1]), EpaSpace)
 
-#: face_a, face_b, spare, found
-MANIFOLD_SPACE = types.NamedUniTuple(types.float64[:, ::1], 4, ManifoldSpace)
+#: face_a, face_b, spare, whole, found
+MANIFOLD_SPACE = types.NamedUniTuple(types.float64[:, ::1], 5, ManifoldSpace)
 
 #: counts, reals, ints, status
 CONTACT_FIELDS = types.NamedTuple(
