@@ -27,8 +27,10 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud._core.decorators import device, kernel, view_device
+from thud.convex.convex_pair import finite_size
 from thud.convex.support import hull_support, load_part, support
 from thud.convex.tolerances import (
+    EPA_GAP_CURVED,
     MANIFOLD_ALIKE,
     MANIFOLD_CAP_SIDES,
     MANIFOLD_CELL,
@@ -55,7 +57,7 @@ from thud.shapes.packed import (
     VERTEX_COUNT,
     VERTEX_START,
 )
-from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, HALF_SPACE, HULL
+from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL
 
 _SQUARE = math.sqrt(1.0 - MANIFOLD_PARALLEL * MANIFOLD_PARALLEL)
 
@@ -515,6 +517,12 @@ def box_contact_points(half_a, half_b, r, t, n, margin, space):
     return _within(space.found, count, margin)
 
 
+@device
+def _is_curved(packed, part):
+    """Whether EPA comes only near to its surface."""
+    return CYLINDER <= packed.parts.ints[part, KIND] <= ELLIPSOID
+
+
 @kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
 def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     """Contacts of parts a and b with signed distance d <= margin, witness p on A and normal n from A to B.
@@ -524,7 +532,11 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     kept, deepest = face_contacts(packed, a, b, r, t, d, p, n, margin, space)
     # The deepest point is always among them, even where a face stands for a curved surface.
     bound = packed.parts.reals[a, BOUND] if packed.parts.ints[a, KIND] != HALF_SPACE else packed.parts.reals[b, BOUND]
-    if deepest < -d - MANIFOLD_SLACK * bound:
+    slack = MANIFOLD_SLACK * bound
+    if _is_curved(packed, a) or _is_curved(packed, b):
+        # What the search itself may be off by adds no point, so that it does not come and go.
+        slack = EPA_GAP_CURVED * finite_size(packed.parts, a, b)
+    if deepest < -d - slack:
         put_witness(space.found, kept, p, d, n, 0.0, 0.0)
         kept += 1
     return reduce_manifold(space.found, kept, limit)
