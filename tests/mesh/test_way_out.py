@@ -136,3 +136,17 @@ def test_scale_and_offset(scale: float) -> None:
     found = thud.distance(cube, cube, thud.Pose(home), thud.Pose(home + scale * np.array([1.7, 0.1, 0.2])), signed=True)
     assert found.distance[0] == pytest.approx(-0.3 * scale, rel=1e-6)
     np.testing.assert_allclose(found.normal[0], [1.0, 0.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.3, 0.2, 0.0]])
+def test_what_only_touches_is_parted_by_a_small_step(shift: list[float]) -> None:
+    # Two triangles in one plane: nothing stops B on its way back to where it was, and where it was is not free.
+    triangle = thud.TriangleMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    found = thud.distance(triangle, triangle, None, thud.Pose(shift), signed=True)
+    assert found.status[0] == thud.Status.OVERLAPPING
+    assert -1e-6 < found.distance[0] <= 0.0
+    moved = thud.Pose(np.array(shift) - found.distance[0] * found.normal[0])
+    assert not thud.intersects(triangle, triangle, None, moved)[0]
+    patches = thud.overlap_patches(triangle, triangle, None, thud.Pose(shift))
+    assert len(patches.row) > 0
+    assert 0.0 <= patches.depth.max() < 1e-6

@@ -20,9 +20,10 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
+from thud.geometry.triangle import closest_triangle_triangle
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
 from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, norm2, scale, sub
-from thud.mesh.box_tree import U, pair_size, tree_pose
+from thud.mesh.box_tree import U, load_triangle, pair_size, place_triangle, tree_pose
 from thud.mesh.contains import parity_in_mesh
 from thud.mesh.convex_part_walk import convex_first_touch, convex_part_meets
 from thud.mesh.mesh_mesh import triangle_pair
@@ -213,7 +214,8 @@ def descend(pair, part, r, t, s, toward, gap, gain, space):
         m = sub(x, s)
         time, n, _point = back_to_touch(pair, part, r, add(t, s), m, space)
         if time > 1.0:
-            s = x
+            # Nothing in the way to the origin itself: the two only touch. What is left of s says along what they part.
+            s = x if norm(x) > 0.0 else scale(s, gap / length)
             if count == base or norm(s) > (1.0 - gain) * before:
                 break
             before, count, added = norm(s), base, base
@@ -338,14 +340,41 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
     return descend(pair, part, r, t, best, toward, gap, WAY_GAIN_LAST, space)
 
 
+@kernel(inner="overlap_pair, i8, mat3, vec3, search_space")
+def common_point(pair, part, r, t, space):
+    """(point, normal) of triangles of the two that meet with B's tree at (R, t), the normal being that of B's; the middle of B
+    and some direction if none does."""
+    found, none, up = space.found, np.int64(0), (0.0, 0.0, 1.0)
+    if pair.convex != 0:
+        if not convex_part_meets(pair.b, part, space.parts, pair.box, r, t, space.walk, space.known, none, found):
+            return t, up
+    elif not parts_meet(pair.a, pair.b, part, r, t, space.walk, found):
+        return t, up
+    q = place_triangle(r, t, load_triangle(pair.b.corners, U(found[0, 1])))
+    n = cross(sub(q[1], q[0]), sub(q[2], q[0]))
+    n = scale(n, 1.0 / norm(n)) if norm(n) > 0.0 else up
+    if pair.convex != 0:
+        return scale(add(add(q[0], q[1]), q[2]), 1.0 / 3.0), n
+    p = load_triangle(pair.a.corners, U(found[0, 0]))
+    return closest_triangle_triangle(p[0], p[1], p[2], q[0], q[1], q[2])[1], n
+
+
 @kernel(inner="overlap_pair, i8, mat3, vec3, vec3, f8, search_space")
 def let_go(pair, part, r, t, s, size, space):
     """(whether it is free, translation, point of A): a free translation s shortened until the two all but touch."""
     m = (-s[0], -s[1], -s[2])
     time, n, point = back_to_touch(pair, part, r, add(t, s), m, space)
-    if time > 1.0:
-        return is_free(pair, part, r, t, space), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     gap = WAY_LET_GO * size
+    if time > 1.0:
+        # Nothing in the way: the two only touch, and a small step parts them, if they lie in one plane then across it.
+        point, n = common_point(pair, part, r, t, space)
+        for _attempt in range(CLEAR_ATTEMPTS):
+            for k in range(3):
+                x = scale(s, gap / norm(s)) if k == 0 else scale(n, gap if k == 1 else -gap)
+                if is_free(pair, part, r, add(t, x), space):
+                    return True, x, point
+            gap *= 4.0
+        return is_free(pair, part, r, add(t, s), space), s, point
     approach = -dot(n, m)
     # A tenth of what the walk kept away is enough nearly always; what is not free goes back up, in the end beyond s.
     for _attempt in range(CLEAR_ATTEMPTS):
