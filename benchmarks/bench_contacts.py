@@ -3,7 +3,9 @@
 The poses are recorded from pybullet (`tools/record_heap.py`): a calm heap that stirs. In one race every box has moved a little
 since the last frame, in the other none has. coal is given the pairs whose boxes overlap and asked one by one; pybullet looks
 for them itself and gives its points as tuples. What rapier3d is timed on is its whole step, contacts and solver, of the same
-heap: it gives contacts by no other call that finds them all."""
+heap: it gives contacts by no other call that finds them all.
+
+Then 100 boxes on hills, as a mesh and as a height field; coal's contacts are all pairs of triangles and boxes."""
 
 from __future__ import annotations
 
@@ -25,6 +27,11 @@ Floats = npt.NDArray[np.float64]
 
 #: (numbers of boxes, frames, rounds)
 _SIZES = {"ci": ([40], 3, 2), "standard": ([600, 3_000], 20, 9), "full": ([600, 3_000, 10_000], 50, 15)}
+
+#: Cells of the hills a side.
+_HILLS = {"ci": 10, "standard": 80, "full": 80}
+
+_BOX = thud.Box([0.5, 0.5, 0.5])
 
 #: Steps until a heap lies, more or less: enough for a race.
 _CALM = 600
@@ -179,7 +186,57 @@ def run(size: str) -> None:
             finally:
                 if bullet is not None:
                     bullet.close()
+        _on_terrain(report, _HILLS[size], 100, rounds)
     report.save()
+
+
+def terrain(side: int, boxes: int, seed: int = 0) -> tuple[thud.TriangleMesh, thud.HeightField, Floats]:
+    """Rough hills of `side` cells of a metre a side as a mesh and as a field, and the poses of boxes of a metre that lie on
+    them, 5 mm deep."""
+    rng = np.random.default_rng(seed)
+    x, y = np.meshgrid(np.arange(side + 1.0), np.arange(side + 1.0), indexing="ij")
+    heights = 0.8 * np.sin(0.35 * x) * np.cos(0.27 * y) + 0.1 * rng.normal(size=x.shape)
+    at = np.arange(x.size).reshape(x.shape)
+    low, high = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:]], axis=-1), np.stack([at[:-1, :-1], at[1:, 1:], at[:-1, 1:]],
+    axis=-1) mesh = thud.TriangleMesh(
+        np.stack([x, y, heights], axis=-1).reshape(-1, 3), np.concatenate([low.reshape(-1, 3), high.reshape(-1, 3)])
+    )
+    field = thud.HeightField(np.ascontiguousarray(heights.T), 1.0)
+    poses = np.zeros((boxes, 7))
+    poses[:, :2], poses[:, 2], poses[:, 3] = rng.uniform(2.0, side - 2.0, (boxes, 2)), 10.0, 1.0
+    fall = thud.cast(mesh, _BOX, None, poses, motion_b=[0.0, 0.0, -20.0])
+    poses[:, 2] -= 20.0 * fall.time + 0.005
+    return mesh, field, poses
+
+
+def _on_terrain(report: Report, side: int, boxes: int, rounds: int) -> None:
+    """Boxes that stir on hills, in a world; coal is given the same pairs, with its terrain as a mesh of OBBRSS."""
+    mesh, field, poses = terrain(side, boxes)
+    rng = np.random.default_rng(1)
+    frames = poses + rng.normal(size=(10, boxes, 7)) * ([1e-4] * 3 + [0.0] * 4)
+    found = []
+    for name, ground in (("thud, mesh", mesh), ("thud, height field", field)):
+        world = thud.World(threads=1)
+        world.add(ground, static=True)
+        handles = world.add_many(_BOX, poses)
+
+        def run(world: thud.World = world, handles: Any = handles) -> Timed:
+            used = 0.0
+            for frame in frames:
+                world.set_poses(handles, frame)
+                begin = time.perf_counter()
+                world.contacts()
+                used += time.perf_counter() - begin
+            return Timed(used)
+
+        found.append(Contestant(name, run, len(frames)))
+    if installed("coal"):
+        pairs = np.stack([np.zeros(boxes, np.int64), 1 + np.arange(boxes)], axis=1)
+        still = np.concatenate([[[0.0, 0, 0, 1, 0, 0, 0]], poses])
+        other = Coal([mesh, *[_BOX] * boxes], pairs, as_poses(still, "poses"))
+        found.append(Contestant(_COAL, other.contacts, 1))
+    scene = f"{boxes} boxes on hills of {len(np.asarray(mesh.faces)):,} triangles"
+    report.race(scene, "contacts of a frame, all moved a little", _COAL if installed("coal") else "thud, mesh", found, rounds)
 
 
 def _race(report: Report, made: Heap, frames: Floats, rounds: int, bullet: BulletHeap | None) -> None:

@@ -1,4 +1,4 @@
-"""How deep two scans overlap: signed distance and overlap patches, beside coal's contacts, one core.
+"""How deep two scans overlap: signed distance, overlap patches and contacts, beside coal's contacts, one core.
 
 Closed bumpy bodies of growing numbers of triangles, from a graze to nearly one place. coal offers no penetration depth of
 meshes; its contacts have one a pair of triangles, of which the largest is the nearest to it. A note says how often moving B out
@@ -69,7 +69,8 @@ def _contestants(pairs: Pairs, peers: list[Any]) -> dict[str, list[Contestant]]:
     theirs = [Contestant("coal, contacts", peer.contacts, pairs.count) for peer in peers]
     signed = Contestant("thud", lambda: thud.distance(a, b, *at, signed=True, threads=1), pairs.count)
     patches = Contestant("thud", lambda: thud.overlap_patches(a, b, *at, threads=1), pairs.count)
-    return {"signed distance": [signed, *theirs], "overlap patches": [patches, *theirs]}
+    contacts = Contestant("thud", lambda: thud.contacts(a, b, *at, threads=1), pairs.count)
+    return {"signed distance": [signed, *theirs], "overlap patches": [patches, *theirs], "contacts": [contacts, *theirs]}
 
 
 def _checks(report: Report, scene: str, pairs: Pairs, peers: list[Any]) -> None:
@@ -100,7 +101,7 @@ def run(size: str) -> None:
                 for k, (one, other) in enumerate(zip(names, names[1:] + names[:1], strict=True))
                 for j, (depth, nearness) in enumerate(_DEPTHS.items())
             ]
-            for query in ("signed distance", "overlap patches"):
+            for query in ("signed distance", "overlap patches", "contacts"):
 
                 def races(query: str = query, members: list[Pairs] = members) -> Iterator[tuple[str, list[Contestant]]]:
                     for pairs in members:

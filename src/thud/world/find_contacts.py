@@ -121,9 +121,10 @@ def _elsewhere(world: World, pairs: Ints, margin: float, limit: int, out: PairRe
         covered = np.flatnonzero(scene.with_cover(pairs[ask]))
         if len(covered):
             axes = world._records.axes if world.caches else None
-            meets[covered] = narrow.meeting(scene, pairs[ask[covered]], axes, world._mesh_caches, world.midphase)
-        stats.narrow_tested += len(ask) - len(covered)
+            every = np.ones(len(covered), np.bool_)
+            meets[covered] = narrow.mid_phase(scene, pairs[ask[covered]], every, axes, world.midphase)
         ask = ask[meets]
+        stats.narrow_tested += len(ask)
     elif len(ask):
         stats.narrow_tested += len(ask)
     old = world._records.elsewhere

@@ -126,9 +126,8 @@ def seen(scene: Scene, pairs: Ints) -> Bools:
     return kept
 
 
-def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
-    """(M,) whether each pair meets; what is undecided counts as meeting."""
-    covered = scene.with_cover(pairs)
+def mid_phase(scene: Scene, pairs: Ints, covered: Bools, axes: PairAxes | None, midphase: str) -> Bools:
+    """(M,) which pairs may meet: for convex ones the answer itself, for those marked in `covered` what their covers say."""
     stats = scene.stats
     if midphase in ("none", "spm") and covered.any():
         hit = np.ones(len(pairs), np.bool_)
@@ -148,6 +147,13 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
                 hit[ask] = seen(scene, pairs[ask])
         stats.mid_tested += int(covered.sum())
         stats.mid_rejected += int((covered & ~hit).sum())
+    return hit
+
+
+def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches | None, midphase: str) -> Bools:
+    """(M,) whether each pair meets; what is undecided counts as meeting."""
+    covered, stats = scene.with_cover(pairs), scene.stats
+    hit = mid_phase(scene, pairs, covered, axes, midphase)
     ask = np.flatnonzero(covered & hit)
     stats.narrow_tested += int((~covered).sum()) + len(ask)
     with stats.phase("narrow"):
