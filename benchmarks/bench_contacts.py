@@ -197,10 +197,9 @@ def terrain(side: int, boxes: int, seed: int = 0) -> tuple[thud.TriangleMesh, th
     x, y = np.meshgrid(np.arange(side + 1.0), np.arange(side + 1.0), indexing="ij")
     heights = 0.8 * np.sin(0.35 * x) * np.cos(0.27 * y) + 0.1 * rng.normal(size=x.shape)
     at = np.arange(x.size).reshape(x.shape)
-    low, high = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:]], axis=-1), np.stack([at[:-1, :-1], at[1:, 1:], at[:-1, 1:]],
-    axis=-1) mesh = thud.TriangleMesh(
-        np.stack([x, y, heights], axis=-1).reshape(-1, 3), np.concatenate([low.reshape(-1, 3), high.reshape(-1, 3)])
-    )
+    low = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:]], axis=-1).reshape(-1, 3)
+    high = np.stack([at[:-1, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 3)
+    mesh = thud.TriangleMesh(np.stack([x, y, heights], axis=-1).reshape(-1, 3), np.concatenate([low, high]))
     field = thud.HeightField(np.ascontiguousarray(heights.T), 1.0)
     poses = np.zeros((boxes, 7))
     poses[:, :2], poses[:, 2], poses[:, 3] = rng.uniform(2.0, side - 2.0, (boxes, 2)), 10.0, 1.0
