@@ -46,7 +46,7 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.spread import put_point, spread_points
+from thud.mesh.manifolds.spread import put_best_point, put_point, spread_points
 from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 
@@ -357,7 +357,7 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
             if depth >= -margin and depth > deepest + DEEPER * size:
                 middle = (on[0] - 0.5 * depth * n[0], on[1] - 0.5 * depth * n[1], on[2] - 0.5 * depth * n[2])
                 feature = touched_feature(facets, ints, k, on, size)
-                count = put_point(points, count, middle, depth, feature, 0.0, k, 0)
+                count = put_best_point(points, count, middle, depth, feature, 0.0, k, 0)
                 deepest = depth
         toward = (facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2])
         if ints[k, WITNESSED] == 1 and facets[k, DEPTH] > deepest + DEEPER * size and dot(toward, n) >= ALIKE:
@@ -365,7 +365,7 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
             middle = (facets[k, WITNESS], facets[k, WITNESS + 1], facets[k, WITNESS + 2])
             on = (middle[0] + 0.5 * depth * n[0], middle[1] + 0.5 * depth * n[1], middle[2] + 0.5 * depth * n[2])
             feature = touched_feature(facets, ints, k, on, size)
-            count = put_point(points, count, middle, depth, feature, 0.0, k, 0)
+            count = put_best_point(points, count, middle, depth, feature, 0.0, k, 0)
             deepest = depth
     return spread_points(points, count, n, limit, size)
 

@@ -26,6 +26,10 @@ from thud.shapes.packed import Packed
 DEEP, ALONG_N, MIDWAY, PATCH, GROUND, OTHER_SIDE, FACE_GROUND, FACE_OTHER = 0, 1, 4, 7, 8, 9, 10, 11
 CONTACT = 12
 
+#: Added to a feature where the same two touch in several patches, so that each point has an id of its own. Features are
+#: smaller.
+AGAIN = float(1 << 30)
+
 #: Room for points of one patch before they are thinned out (a count).
 _POINTS = 1024
 
@@ -83,6 +87,18 @@ def face_of(ints, facet):
 
 
 @device
+def same_name(contacts, row, filled, ground, other):
+    """How many contacts of the row, of other patches, have these features already, up to 3."""
+    again = 0
+    for k in range(filled):
+        own, own_other = contacts[row, k, GROUND], contacts[row, k, OTHER_SIDE]
+        own, own_other = own - AGAIN if own >= AGAIN else own, own_other - AGAIN if own_other >= AGAIN else own_other
+        if own == ground and own_other == other:
+            again += 1
+    return min(again, 3)
+
+
+@device
 def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, of_mesh):
     """Contacts noted in a row after `many` points of direction d, which are one patch; (r, t) is their frame in the world.
     of_mesh: whether the other body has facets too, ints_b. What touches by roundoff alone is at most `margin` apart."""
@@ -95,8 +111,9 @@ def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, 
             out.contacts[row, filled, PATCH] = np.float64(patch)
             for c in range(3):
                 out.contacts[row, filled, ALONG_N + c], out.contacts[row, filled, MIDWAY + c] = n[c], p[c]
-            out.contacts[row, filled, GROUND] = points[k, OF_GROUND]
-            out.contacts[row, filled, OTHER_SIDE] = points[k, OF_OTHER]
+            again = same_name(out.contacts, row, filled, points[k, OF_GROUND], points[k, OF_OTHER])
+            out.contacts[row, filled, GROUND] = points[k, OF_GROUND] + (AGAIN if again & 1 else 0.0)
+            out.contacts[row, filled, OTHER_SIDE] = points[k, OF_OTHER] + (AGAIN if again & 2 else 0.0)
             out.contacts[row, filled, FACE_GROUND] = face_of(space.ints, points[k, FACET])
             out.contacts[row, filled, FACE_OTHER] = face_of(ints_b, points[k, FACET_B]) if of_mesh else -1.0
         filled += 1

@@ -25,6 +25,17 @@ def put_point(points, count, q, depth, of_ground, of_other, facet, facet_b):
 
 
 @device
+def put_best_point(points, count, q, depth, of_ground, of_other, facet, facet_b):
+    """The same, but of points with one name only the deepest is kept."""
+    for k in range(count):
+        if points[k, OF_GROUND] == of_ground and points[k, OF_OTHER] == of_other:
+            if depth > points[k, HOW_DEEP]:
+                put_point(points, k, q, depth, of_ground, of_other, facet, facet_b)
+            return count
+    return put_point(points, count, q, depth, of_ground, of_other, facet, facet_b)
+
+
+@device
 def swap_points(points, i, j):
     """Exchange two points."""
     for c in range(POINT):
@@ -32,8 +43,11 @@ def swap_points(points, i, j):
 
 
 @device
-def id_before(points, i, j):
-    """Whether point i comes before point j by the ids, in an order that is the same with the two bodies swapped."""
+def is_before(points, i, j, slack):
+    """Whether point i, which is as far out as point j, is taken before it: the deeper one by more than `slack`, else by the
+    ids, in an order that is the same with the two bodies swapped."""
+    if abs(points[i, HOW_DEEP] - points[j, HOW_DEEP]) > slack:
+        return points[i, HOW_DEEP] > points[j, HOW_DEEP]
     sum_i, sum_j = points[i, OF_GROUND] + points[i, OF_OTHER], points[j, OF_GROUND] + points[j, OF_OTHER]
     return sum_i < sum_j or (
         sum_i == sum_j and abs(points[i, OF_GROUND] - points[i, OF_OTHER]) < abs(points[j, OF_GROUND] - points[j, OF_OTHER])
@@ -96,7 +110,7 @@ def spread_points(points, count, n, limit, size):
             q = (points[k, 0], points[k, 1], points[k, 2])
             x, y = dot(q, u) - px, dot(q, v) - py
             far = x * x + y * y
-            if far > best * (1.0 + AS_FAR) or (far > best * (1.0 - AS_FAR) and id_before(points, k, where)):
+            if far > best * (1.0 + AS_FAR) or (far > best * (1.0 - AS_FAR) and is_before(points, k, where, DEEPER * size)):
                 best, where = max(far, best), k
         if turn == 0:
             swap_points(points, 0, where)
@@ -116,7 +130,9 @@ def spread_points(points, count, n, limit, size):
         best, where = max(least, AS_FAR * extent), -1
         for k in range(kept, count):
             off = outside_by(points, kept, k, u, v)
-            if off > best * (1.0 + AS_FAR) or (where >= 0 and off > best * (1.0 - AS_FAR) and id_before(points, k, where)):
+            if off > best * (1.0 + AS_FAR) or (
+                where >= 0 and off > best * (1.0 - AS_FAR) and is_before(points, k, where, DEEPER * size)
+            ):
                 best, where = max(best, off), k
         if where < 0:
             break

@@ -8,9 +8,9 @@ import math
 #: other way can be much shorter in metres, and the normal is that of the face, whatever the edges around it.
 SURE = 0.05
 
-#: Of two ways out of one triangle the second is taken for the first if it is shorter by more than this factor; the issue of
-#: which is right then does not hang on roundoff.
-CLEARLY = 0.5
+#: Of two ways out of one triangle, neither of them short, the second is taken for the first if it is shorter by this factor:
+#: far enough for roundoff not to decide.
+CLEARLY = 0.95
 
 #: Normals that differ by less than this cosine (one degree) make one patch.
 ALIKE = math.cos(math.radians(1.0))
