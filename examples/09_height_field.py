@@ -1,4 +1,4 @@
-"""Stones on a height field: dropped until they touch, which of them lie on snow, and how deep the last one sank."""
+"""Stones on a height field: dropped until they touch, and how deep the last one sank."""
 
 from __future__ import annotations
 
@@ -38,3 +38,7 @@ def check(results: tuple[thud.HeightField, thud.Impacts, thud.Distances, thud.Co
     assert np.isinf(thud.raycast(ground, [77.0, 50.0, 9.0], [0.0, 0.0, -1.0]).distance).all()
     assert 0.0 < -deep.distance[0] <= 0.05 + 1e-6
     assert contacts.depth.max() > 0.0
+
+
+if __name__ == "__main__":
+    check(run())

@@ -70,11 +70,23 @@ class Pose:
 
     @classmethod
     def from_rows(cls, rows: Floats, *, single: bool = False) -> Pose:
-        """Pose from rows of 12 floats (rotation row-major, translation) that are already checked."""
+        """Pose from rows (12,) or (N, 12) (rotation row-major, translation) that are already checked: what `rows` gives. For
+        arrays of other forms see `from_array`."""
+        array = np.ascontiguousarray(rows, dtype=np.float64)
+        if array.ndim not in (1, 2) or array.shape[-1] != 12:
+            raise InvalidInputError(f"rows: expected shape (12,) or (N, 12), got {array.shape}; see Pose.from_array for others")
         pose = cls.__new__(cls)
-        pose._rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 12)
+        pose._rows = array.reshape(-1, 12)
         pose._single = single
         return pose
+
+    @classmethod
+    def from_array(cls, poses: PoseLike) -> Pose:
+        """Pose from whatever a query takes for poses, such as the (N, 7) rows [x y z qw qx qy qz] of `World.poses`."""
+        if isinstance(poses, Pose):
+            return poses
+        rows = as_poses(poses, "poses")
+        return cls.from_rows(rows, single=len(rows) == 1 and np.ndim(poses) < (3 if np.shape(poses)[-2:] == (4, 4) else 2))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Pose:

@@ -79,6 +79,15 @@ class BodyColumns:
 
     # Motion
 
+    def sensor(self, handles: npt.ArrayLike | None = None) -> Bools:
+        """(N,) whether bodies report contacts and never respond."""
+        return self._bodies.sensor[self._rows(handles)]
+
+    def set_sensor(self, handles: npt.ArrayLike, sensor: npt.ArrayLike) -> None:
+        """Make bodies sensors, or ordinary ones again."""
+        rows = self._bodies.rows(handles)
+        self._bodies.sensor[rows] = each(as_flags(sensor, "sensor"), len(rows), "sensor")
+
     def kinematic(self, handles: npt.ArrayLike | None = None) -> Bools:
         """(N,) whether bodies move by their velocities whatever pushes them."""
         return self._bodies.kinematic[self._rows(handles)]

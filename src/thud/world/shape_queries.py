@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats, Ints, whole_array
+from thud._core.arrays import Bools, Floats, Ints, whole_array, writable
 from thud._core.threads import run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER
 from thud.bvh.morton_tree import boxes_in_tree, rays_in_tree
@@ -94,7 +94,7 @@ def _probe_boxes(shape: Shape, poses: Floats, threads: int | None) -> Floats:
         packed = pack_now((resolve(entry.function)(shape, "auto"),))
     count = len(poses)
     bounds, zero = np.empty((count, 6)), np.zeros(1, np.int64)
-    run_rows(body_boxes, count, threads, packed, zero, np.zeros(count, np.int64), poses, np.arange(count), bounds)
+    run_rows(body_boxes, count, threads, packed, zero, np.zeros(count, np.int64), writable(poses), np.arange(count), bounds)
     return bounds
 
 
