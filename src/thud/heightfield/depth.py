@@ -22,6 +22,7 @@ from thud.heightfield.tolerances import (
     DEPTH_BETTER,
     DEPTH_BLOCK,
     DEPTH_DIRECTIONS,
+    DEPTH_NO_WORSE,
     DEPTH_ROUNDS,
     DEPTH_SHRINK,
 )
@@ -136,11 +137,15 @@ class _Search:
         for _ in range(DEPTH_ROUNDS):
             live = np.flatnonzero(self.length > 0.0)
             if len(live) == 0:
-                return
+                break
             before = self.length[live].copy()
             ring = _ring(self.shift[live] / before[:, None], angle[live])
             self.attempt(live, ring, 1.0 - 0.1 * angle[live] ** 2)
             angle[live] *= np.where(self.length[live] < before, 1.0, DEPTH_SHRINK)
+        # The refinement comes near to the bottom of a basin; a triangle's own normal is the bottom, where it is one.
+        live = np.flatnonzero(self.length > 0.0)
+        if len(live):
+            self.attempt(live, directions[live, : own.shape[1]], np.full(len(live), DEPTH_NO_WORSE))
 
 
 def _ring(along: Floats, angle: Floats) -> Floats:
