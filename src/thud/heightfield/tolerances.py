@@ -23,8 +23,8 @@ DEPTH_DIRECTIONS = 48
 #: A direction is tried at this part of the best way out so far, so that only what is better is followed (a factor).
 DEPTH_BETTER = 0.995
 
-#: At last the normals of the triangles about are tried at this part of the best way: all but no worse is better, since the way is
-#: then exact.
+#: At last the normals of the triangles about are tried at this part of the best way: all but no worse is better, since the
+#: way is then exact.
 DEPTH_NO_WORSE = 1.0 - 1e-10
 
 #: Rounds of the refinement about the best direction (a count), the angle in radians that it begins with, and by what it shrinks
