@@ -51,7 +51,7 @@ from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import U, tree_pose
 from thud.mesh.manifolds.contacts import collect, packed_with_triangle, shows_overlap
-from thud.mesh.manifolds.rows import ManifoldRows
+from thud.mesh.manifolds.rows import AGAIN, ManifoldRows
 from thud.mesh.manifolds.tolerances import PATCH_POINTS
 from thud.mesh.mesh_convex import set_triangle
 from thud.pairing.contact_points import feature_ids, spread_points
@@ -591,10 +591,21 @@ def _spread(row: Ints, table: Floats, other: Any, max_points: int, status: np.nd
             numbers += [number] * len(kept)
     k = np.array(chosen, dtype=np.int64)
     touching = other.tree.order[leaf[k]] if other.family == MESH else np.zeros(len(k), dtype=np.int64)
-    feature = feature_ids(triangle[k], touching)
+    feature = _unique_ids(row[k], feature_ids(triangle[k], touching))
     point, normal, depth = (np.ascontiguousarray(array) for array in (point[k], normal[k], depth[k]))
     faces = touching if other.family == MESH else np.full(len(k), -1, dtype=np.int64)
     return Contacts(row[k], point, normal, depth, feature, np.array(numbers, dtype=np.int64), status, triangle[k], faces)
+
+
+def _unique_ids(row: Ints, feature: Ints) -> Ints:
+    """The ids, those that a row has several times marked as `mesh/manifolds` marks them."""
+    order = np.lexsort((np.arange(len(row)), feature, row))
+    again = (np.diff(row[order], prepend=-1) == 0) & (np.diff(feature[order], prepend=-1) == 0)
+    starts = np.maximum.accumulate(np.where(again, 0, np.arange(len(row))))
+    times = np.empty(len(row), dtype=np.int64)
+    times[order] = np.minimum(np.arange(len(row)) - starts, 3)
+    mark = int(AGAIN)
+    return feature + np.where(times & 1, mark << 32, 0) + np.where(times & 2, mark, 0)
 
 
 def _mesh_patches(mesh: TriangleMesh, leaf: Ints, normal: Floats) -> Ints:

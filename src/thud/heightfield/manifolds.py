@@ -31,7 +31,7 @@ from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, sort_uniqu
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, own_packed, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import DEEPER, LOOK_AGAIN, SURE, TOUCHING
+from thud.mesh.manifolds.tolerances import DEEPER, LOOK_AGAIN, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
 from thud.pairing.rows import row_of
@@ -154,7 +154,6 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
     space, more = new_facet_space(room, np.int64(8)), new_pair_space(room)
     tree, pairs, gaps = other.tree, more.pairs, more.gaps
     size = tree_extent(tree)
-    short = SURE * size
     for row in range(start, stop):
         row_f = row_of(poses_f, row)
         r, t = tree_pose(poses_f, row_f, poses_o, row_of(poses_o, row), grid.origin, tree.origin)
@@ -193,7 +192,7 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
         count = add_pieces(space.facets, more.beyond, many_a, more.queue, 1.0, space.directions, np.int64(0))
         facets_beyond(edges, more.keys, many_b, more.beyond)
         count = add_pieces(more.facets, more.beyond, many_b, more.queue, -1.0, space.directions, count)
-        count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, short, space.directions, count)
+        count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, space.directions, count)
         rf, tf = load_rotation(poses_f, row_f), load_translation(poses_f, row_f)
         tf = transform(rf, tf, (grid.origin[0], grid.origin[1], grid.origin[2]))
         filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
@@ -211,7 +210,8 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
                 patch += 1
         if deepest < 0.0:
             points = nearest_pair_point(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
+                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
+                space.points,
                 size,
             )  # fmt: skip
             if points > 0:

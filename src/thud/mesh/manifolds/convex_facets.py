@@ -6,7 +6,7 @@ Everything is in the part's frame; n leads from the ground to the part. Four ste
 2. Facets that a direction of step 1 already clears by a short way belong to it: the sides of a cube that a box stands on.
 3. For the others the closest or deepest pair of part and triangle gives the direction, if it is a normal of the surface there;
    else their own normal does.
-4. Facets that another direction clears by a clearly shorter way belong to that one. Each direction is a patch: the part's face
+4. What a less deep direction clears by a clearly shorter way belongs to that one. Each direction is a patch: the part's face
    toward it is clipped by the facets, along the direction, and the points are thinned out.
 """
 
@@ -26,7 +26,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.convex.rows.work_space import epa_faces
 from thud.convex.support import load_part, support
 from thud.math.vec3 import cross, dot, norm2, sub
-from thud.mesh.manifolds.directions import LOW, USES, direction, is_new
+from thud.mesh.manifolds.directions import DEEP, LOW, USES, direction, is_new
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -294,6 +294,8 @@ def settle_facets(packed, facets, ints, many, margin, look, size, directions, sp
             facets[k, WAY_OUT] = -d
             ints[k, DIRECTION], count = add_own_direction(packed, facets, k, directions, count, polygons)
         elif d > 0.0:
+            # From behind there is no contact.
+            ints[k, WITNESSED] = 1 if dot(n, facet_normal(facets, k)) > 0.0 else 0
             ints[k, DIRECTION] = WAITS
         else:
             ints[k, DIRECTION], count = add_direction(directions, count, packed, facet_normal(facets, k))
@@ -306,25 +308,27 @@ def settle_facets(packed, facets, ints, many, margin, look, size, directions, sp
                 ints[k, DIRECTION], count = add_own_direction(packed, facets, k, directions, count, polygons)
             else:
                 ints[k, DIRECTION] = DROPPED
-    # Step 4. First among the directions that a facet faces; then among those that are left, whatever it faces.
-    for turn in range(2):
-        for k in range(many):
-            if ints[k, DIRECTION] < 0 or facets[k, WAY_OUT] <= short:
-                continue
-            m, own = facet_normal(facets, k), ints[k, DIRECTION]
-            for d in range(count):
-                n = direction(directions, d)
-                if (turn == 0 and dot(n, m) < -EDGE_ON) or (turn == 1 and directions[d, USES] == 0.0):
-                    continue
-                way = highest_corner(facets, k, n) - directions[d, LOW]
-                if way < CLEARLY * facets[k, WAY_OUT]:
-                    facets[k, WAY_OUT], own = way, d
-            ints[k, DIRECTION] = own
+    # Step 4: how deep each direction is at least; then the least deep one takes what it clears, then the next.
+    for d in range(count):
+        directions[d, DEEP], directions[d, USES] = math.inf, 0.0
+    for k in range(many):
+        if ints[k, DIRECTION] >= 0:
+            directions[ints[k, DIRECTION], DEEP] = min(directions[ints[k, DIRECTION], DEEP], facets[k, WAY_OUT])
+    for _turn in range(count):
+        least = np.int64(-1)
         for d in range(count):
-            directions[d, USES] = 0.0
+            if directions[d, USES] == 0.0 and directions[d, DEEP] < math.inf:
+                if least < 0 or directions[d, DEEP] < directions[least, DEEP]:
+                    least = np.int64(d)
+        if least < 0:
+            break
+        directions[least, USES] = 1.0
+        n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
-            if ints[k, DIRECTION] >= 0:
-                directions[ints[k, DIRECTION], USES] = 1.0
+            if ints[k, DIRECTION] >= 0 and ints[k, DIRECTION] != least and CLEARLY * facets[k, WAY_OUT] > deep:
+                way = highest_corner(facets, k, n) - directions[least, LOW]
+                if way < CLEARLY * facets[k, WAY_OUT]:
+                    ints[k, DIRECTION], facets[k, WAY_OUT] = least, way
     return status, count
 
 

@@ -8,9 +8,10 @@ from thud._core.decorators import device
 from thud.math.vec3 import dot
 from thud.mesh.manifolds.tolerances import ALIKE
 
-# Columns: unit direction, how low the other body reaches along it, whether a facet belongs to it.
-LOW, USES = 3, 4
-DIRECTION_REALS = 5
+# Columns: unit direction, how low the other body reaches along it (of two meshes: how deep the direction is), whether it had
+# its turn, how deep it is.
+LOW, USES, DEEP = 3, 4, 5
+DIRECTION_REALS = 6
 
 
 @device

@@ -19,7 +19,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
-from thud.mesh.manifolds.directions import USES, direction, is_new, nearest_direction
+from thud.mesh.manifolds.directions import LOW, USES, direction, is_new, nearest_direction
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -130,8 +130,8 @@ def is_normal_of_both(facets_a, a, facets_b, b, n):
     return is_normal(facets_a, a, n) and is_normal(facets_b, b, (-n[0], -n[1], -n[2]))
 
 
-@kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8, f8[:,::1], i8")
-def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions, count):
+@kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], i8")
+def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count):
     """Number of directions, after each pair was given the one it belongs to.
 
     Normals of both surfaces come first. Where those are not short, others count that are clearly shorter: a pair that they
@@ -148,33 +148,34 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, short, directions,
         gap = gaps[k, GAP]
         if pairs[k, CROSSES] == 0 and gap > 0.0 and best > -gap + NEARLY * gap + DEEPER * size:
             n = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
-            if is_normal_of_both(facets_a, a, facets_b, b, n):
+            if may_lean(facets_a, a, n) and may_lean(facets_b, b, (-n[0], -n[1], -n[2])):
                 at, fresh = is_new(directions, count, n)
                 best = -gap
                 if fresh:
                     directions[at, 0], directions[at, 1], directions[at, 2] = n
                     count += 1
         pairs[k, BELONGS], gaps[k, WAY] = at, best
-    for turn in range(2):
-        for k in range(many):
-            if gaps[k, WAY] <= short:
-                continue
-            a, b, own = pairs[k, OF_A], pairs[k, OF_B], pairs[k, BELONGS]
-            for d in range(count):
-                n = direction(directions, d)
-                away = dot(n, facet_normal(facets_a, a)) < -EDGE_ON or dot(n, facet_normal(facets_b, b)) > EDGE_ON
-                if (turn == 0 and away) or (turn == 1 and directions[d, USES] == 0.0):
-                    continue
-                way = way_of_pair(facets_a, a, facets_b, b, n)
-                if way < CLEARLY * gaps[k, WAY]:
-                    gaps[k, WAY], own = way, -2 - d
-            pairs[k, BELONGS] = own
+    # How deep each direction is at least; then the least deep one takes what it clears, then the next.
+    for d in range(count):
+        directions[d, LOW], directions[d, USES] = math.inf, 0.0
+    for k in range(many):
+        if pairs[k, BELONGS] >= 0:
+            directions[pairs[k, BELONGS], LOW] = min(directions[pairs[k, BELONGS], LOW], gaps[k, WAY])
+    for _turn in range(count):
+        least = np.int64(-1)
         for d in range(count):
-            directions[d, USES] = 0.0
+            if directions[d, USES] == 0.0 and directions[d, LOW] < math.inf:
+                if least < 0 or directions[d, LOW] < directions[least, LOW]:
+                    least = np.int64(d)
+        if least < 0:
+            break
+        directions[least, USES] = 1.0
+        n, deep = direction(directions, least), directions[least, LOW]
         for k in range(many):
-            if pairs[k, BELONGS] != -1:
-                d = pairs[k, BELONGS] if pairs[k, BELONGS] >= 0 else -2 - pairs[k, BELONGS]
-                directions[d, USES] = 1.0
+            if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > deep:
+                way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)
+                if way < CLEARLY * gaps[k, WAY]:
+                    pairs[k, BELONGS], gaps[k, WAY] = -2 - least, way
     return count
 
 
@@ -329,11 +330,11 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
     return count
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
-def nearest_pair_point(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, deepest, directions, points, size):
+@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8, f8[:,::1], f8[:,::1], f8")
+def nearest_pair_point(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, deepest, margin, directions, points, size):
     """Number of points, 0 or 1: the closest pair, if nothing found so far is as near. Its normal is one of both surfaces,
     whatever their edges look like, since no other pair is nearer. Direction 0 becomes its own."""
-    best, at = -deepest - DEEPER * size, np.int64(-1)
+    best, at = min(-deepest - DEEPER * size, margin), np.int64(-1)
     for k in range(many):
         if pairs[k, CROSSES] == 0 and gaps[k, GAP] < best:
             best, at = gaps[k, GAP], np.int64(k)

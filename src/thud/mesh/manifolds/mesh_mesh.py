@@ -33,7 +33,7 @@ from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, SURE, TOUCHING
+from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -253,7 +253,6 @@ def row_contacts(
     o_a = (tree_a.origin[0], tree_a.origin[1], tree_a.origin[2])
     o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
     pairs, gaps = more.pairs, more.gaps
-    short = SURE * min(tree_extent(tree_a), tree_extent(tree_b))
     number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), walk, pairs, gaps)
     out.counts[row], out.status[row] = 0, SEPARATED
     if number > pairs.shape[0] or number == 0:
@@ -298,7 +297,7 @@ def row_contacts(
     count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
     count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
-    count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, short, space.directions, count)
+    count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, space.directions, count)
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
     give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
     ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
@@ -331,7 +330,8 @@ def row_contacts(
             patch += 1
     if deepest < 0.0:
         points = nearest_pair_point(
-            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, space.directions, space.points,
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
+                space.points,
             size,
         )  # fmt: skip
         filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)

@@ -6,7 +6,7 @@ import math
 
 from thud._core.decorators import device, kernel
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
-from thud.mesh.manifolds.tolerances import AS_FAR, DEEPER
+from thud.mesh.manifolds.tolerances import AS_FAR, DEEPER, MANY, MORE_AREA
 
 # Columns of points: place, depth, features of the ground and of the other body, facets of both.
 PLACE, HOW_DEEP, OF_GROUND, OF_OTHER, FACET, FACET_B = 0, 3, 4, 5, 6, 7
@@ -82,6 +82,33 @@ def outside_by(points, kept, j, u, v):
     return best
 
 
+@device
+def area_of_four(points, a, b, c, d, u, v):
+    """Twice the area of the largest quadrangle of four points, across n: half the largest of |diagonal x diagonal|."""
+    best = 0.0
+    for turn in range(3):
+        i, j, k, m = (a, b, c, d) if turn == 0 else ((a, c, b, d) if turn == 1 else (a, d, b, c))
+        p = (points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2])
+        q = (points[m, 0] - points[k, 0], points[m, 1] - points[k, 1], points[m, 2] - points[k, 2])
+        best = max(best, abs(dot(p, u) * dot(q, v) - dot(p, v) * dot(q, u)))
+    return best
+
+
+@kernel(inner="f8[:,::1], i8, vec3, vec3")
+def grow_area(points, count, u, v):
+    """Exchange each of the first four points for another if that makes their quadrangle clearly larger; twice."""
+    for _turn in range(2):
+        for place in range(4):
+            a, b, c = (1 if place == 0 else 0), (2 if place <= 1 else 1), (3 if place <= 2 else 2)
+            best, where = area_of_four(points, a, b, c, place, u, v), -1
+            for k in range(4, count):
+                area = area_of_four(points, a, b, c, k, u, v)
+                if area > best * (1.0 + MORE_AREA):
+                    best, where = area, k
+            if where >= 0:
+                swap_points(points, place, where)
+
+
 @kernel(inner="f8[:,::1], i8, vec3, i8, f8")
 def spread_points(points, count, n, limit, size):
     """Keep at most `limit` (1 to 4) of the points, in front; returns how many.
@@ -138,6 +165,8 @@ def spread_points(points, count, n, limit, size):
             break
         swap_points(points, kept, where)
         kept += 1
+    if kept == 4 and count <= MANY:
+        grow_area(points, count, u, v)
     held = -math.inf
     for k in range(kept):
         held = max(held, points[k, HOW_DEEP])

@@ -8,9 +8,9 @@ import math
 #: other way can be much shorter in metres, and the normal is that of the face, whatever the edges around it.
 SURE = 0.05
 
-#: Of two ways out of one triangle, neither of them short, the second is taken for the first if it is shorter by this factor:
-#: far enough for roundoff not to decide.
-CLEARLY = 0.95
+#: A triangle belongs to a direction that is less deep than its own and clears it by less than this part of its own way: far
+#: enough for roundoff and small tilts not to decide.
+CLEARLY = 0.75
 
 #: Normals that differ by less than this cosine (one degree) make one patch.
 ALIKE = math.cos(math.radians(1.0))
@@ -74,3 +74,8 @@ SHOWN = 1e-6
 #: Contacts deeper than this part of the size are looked at again, with what lies above the shape along its way out but beside
 #: it: less deep ones hide no more of their patch than that.
 LOOK_AGAIN = 0.01
+
+#: Of up to this many points of a patch (a count) the four that are kept are exchanged for others while that makes their area
+#: larger by this part.
+MANY = 256
+MORE_AREA = 1e-3
