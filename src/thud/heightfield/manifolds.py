@@ -26,12 +26,19 @@ from thud.math.vec3 import sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.directions import direction
-from thud.mesh.manifolds.facet_pairs import add_pieces, find_key, nearest_pair_point, pair_points, settle_pairs
+from thud.mesh.manifolds.facet_pairs import (
+    add_pieces,
+    find_key,
+    name_pair_points,
+    nearest_pair_point,
+    pair_points,
+    settle_pairs,
+)
 from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, sort_unique, tree_extent
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, own_packed, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import DEEPER, LOOK_AGAIN, TOUCHING
+from thud.mesh.manifolds.tolerances import DEEPER, LOOK_AGAIN, NEAR_FEATURE, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
 from thud.pairing.rows import row_of
@@ -203,6 +210,7 @@ def field_mesh_contact_rows(start, stop, grid, other, edges, poses_f, poses_o, m
                 space.polygons, space.points,
             )  # fmt: skip
             points = spread_points(space.points, points, n, limit, size)
+            name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, NEAR_FEATURE * size)
             for k in range(points):
                 deepest = max(deepest, space.points[k, HOW_DEEP])
             if points > 0:

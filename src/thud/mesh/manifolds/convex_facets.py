@@ -21,7 +21,7 @@ from thud._core.status import CAST_UNCONVERGED, MISS, OVERLAPPING, SEPARATED, UN
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_signed
 from thud.convex.gjk import center_axis
-from thud.convex.manifold import CORNER, OTHER, OWN, SIDE, clip_by_face, face_toward
+from thud.convex.manifold import ALONG, CORNER, OTHER, OWN, SIDE, clip_by_face, face_toward
 from thud.convex.manifold import FACE as A_FACE
 from thud.convex.rows.work_space import epa_faces
 from thud.convex.support import load_part, support
@@ -46,8 +46,8 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.spread import put_best_point, put_point, spread_points
-from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, SNAP, SURE
+from thud.mesh.manifolds.spread import FACET, HOW_DEEP, OF_GROUND, OF_OTHER, put_best_point, put_point, spread_points
+from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, NEAR_FEATURE, ON_FEATURE, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -145,9 +145,8 @@ def write_triangle(packed, facets, k):
 
 
 @device
-def touched_feature(facets, ints, k, q, size):
-    """Number of what of facet k the point q lies on: a vertex, an edge, or its face."""
-    least = 1e-6 * size
+def touched_feature(facets, ints, k, q, least):
+    """Number of what of facet k the point q lies on, to a distance of `least`: a vertex, an edge, or its face."""
     for c in range(3):
         if norm2(sub(q, facet_corner(facets, k, c))) <= least * least:
             return CORNER + np.float64(ints[k, VERTICES + c])
@@ -158,6 +157,23 @@ def touched_feature(facets, ints, k, q, size):
         if abs(dot(o, sub(q, a))) <= least * math.sqrt(norm2(o)):
             return SIDE + np.float64(ints[k, EDGES + c])
     return A_FACE + np.float64(ints[k, FACE])
+
+
+@device
+def touched_side(polygon, sides, number, q, least):
+    """The same of a face of the part, given by its corners and its number."""
+    for c in range(sides):
+        if norm2(sub(q, (polygon[c, 0], polygon[c, 1], polygon[c, 2]))) <= least * least:
+            return polygon[c, OWN]
+    for c in range(sides):
+        d = (c + 1) % sides
+        a, b = (polygon[c, 0], polygon[c, 1], polygon[c, 2]), (polygon[d, 0], polygon[d, 1], polygon[d, 2])
+        e, r = sub(b, a), sub(q, a)
+        along = dot(r, e) / norm2(e)
+        off = (r[0] - along * e[0], r[1] - along * e[1], r[2] - along * e[2])
+        if -0.01 <= along <= 1.01 and norm2(off) <= least * least:
+            return polygon[c, ALONG]
+    return A_FACE + np.float64(number)
 
 
 @device
@@ -216,7 +232,7 @@ def nearest_at_corner(facets, ints, many, k, size):
         facets[k, WITNESS] + 0.5 * depth * facets[k, TOWARD], facets[k, WITNESS + 1] + 0.5 * depth * facets[k, TOWARD + 1],
         facets[k, WITNESS + 2] + 0.5 * depth * facets[k, TOWARD + 2],
     )  # fmt: skip
-    feature = np.int64(touched_feature(facets, ints, k, on, size))
+    feature = np.int64(touched_feature(facets, ints, k, on, ON_FEATURE * size))
     if feature >= np.int64(SIDE):
         return False
     vertex = feature - np.int64(CORNER)
@@ -360,7 +376,7 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
                 depth, on = way_along(packed, facets, k, n, way, margin)
             if depth >= -margin and depth > deepest + DEEPER * size:
                 middle = (on[0] - 0.5 * depth * n[0], on[1] - 0.5 * depth * n[1], on[2] - 0.5 * depth * n[2])
-                feature = touched_feature(facets, ints, k, on, size)
+                feature = touched_feature(facets, ints, k, on, ON_FEATURE * size)
                 count = put_best_point(points, count, middle, depth, feature, 0.0, k, 0)
                 deepest = depth
         toward = (facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2])
@@ -368,10 +384,19 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
             depth = facets[k, DEPTH]
             middle = (facets[k, WITNESS], facets[k, WITNESS + 1], facets[k, WITNESS + 2])
             on = (middle[0] + 0.5 * depth * n[0], middle[1] + 0.5 * depth * n[1], middle[2] + 0.5 * depth * n[2])
-            feature = touched_feature(facets, ints, k, on, size)
+            feature = touched_feature(facets, ints, k, on, ON_FEATURE * size)
             count = put_best_point(points, count, middle, depth, feature, 0.0, k, 0)
             deepest = depth
-    return spread_points(points, count, n, limit, size)
+    count = spread_points(points, count, n, limit, size)
+    # Names that last: what lies near a corner or an edge is named by it, however it was clipped.
+    for k in range(count):
+        q, half = (points[k, 0], points[k, 1], points[k, 2]), 0.5 * points[k, HOW_DEEP]
+        on = (q[0] + half * n[0], q[1] + half * n[1], q[2] + half * n[2])
+        points[k, OF_GROUND] = touched_feature(facets, ints, np.int64(points[k, FACET]), on, NEAR_FEATURE * size)
+        if sides >= 2 and points[k, OF_OTHER] > 0.0:
+            on = (q[0] - half * n[0], q[1] - half * n[1], q[2] - half * n[2])
+            points[k, OF_OTHER] = touched_side(polygons.face_a, sides, number, on, NEAR_FEATURE * size)
+    return count
 
 
 @kernel(inner="packed, f8[:,::1], i8[:,::1], i8, f8, f8[:,::1], f8[:,::1], f8")
@@ -390,4 +415,4 @@ def nearest_point(packed, facets, ints, many, deepest, directions, points, size)
     directions[0, 0], directions[0, 1], directions[0, 2] = n
     middle = (facets[at, WITNESS], facets[at, WITNESS + 1], facets[at, WITNESS + 2])
     on = (middle[0] + 0.5 * best * n[0], middle[1] + 0.5 * best * n[1], middle[2] + 0.5 * best * n[2])
-    return put_point(points, np.int64(0), middle, best, touched_feature(facets, ints, at, on, size), 0.0, at, 0)
+    return put_point(points, np.int64(0), middle, best, touched_feature(facets, ints, at, on, ON_FEATURE * size), 0.0, at, 0)

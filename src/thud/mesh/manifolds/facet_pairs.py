@@ -34,8 +34,8 @@ from thud.mesh.manifolds.facets import (
     may_lean,
 )
 from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
-from thud.mesh.manifolds.spread import put_point, spread_points
-from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, SMOOTH, SNAP
+from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, spread_points
+from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP
 from thud.mesh.raycast import ROWS, first_hit
 
 
@@ -323,8 +323,8 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
             middle = (gaps[k, GAP_MIDDLE], gaps[k, GAP_MIDDLE + 1], gaps[k, GAP_MIDDLE + 2])
             on_a = (middle[0] - 0.5 * gap * n[0], middle[1] - 0.5 * gap * n[1], middle[2] - 0.5 * gap * n[2])
             on_b = (middle[0] + 0.5 * gap * n[0], middle[1] + 0.5 * gap * n[1], middle[2] + 0.5 * gap * n[2])
-            of_a = touched_feature(facets_a, ints_a, pairs[k, OF_A], on_a, size)
-            of_b = touched_feature(facets_b, ints_b, pairs[k, OF_B], on_b, size)
+            of_a = touched_feature(facets_a, ints_a, pairs[k, OF_A], on_a, ON_FEATURE * size)
+            of_b = touched_feature(facets_b, ints_b, pairs[k, OF_B], on_b, ON_FEATURE * size)
             count = put_point(points, count, middle, -gap, of_a, of_b, pairs[k, OF_A], pairs[k, OF_B])
             deepest = -gap
     return count
@@ -346,5 +346,20 @@ def nearest_pair_point(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, de
     middle = (gaps[at, GAP_MIDDLE], gaps[at, GAP_MIDDLE + 1], gaps[at, GAP_MIDDLE + 2])
     on_a = (middle[0] - 0.5 * best * n[0], middle[1] - 0.5 * best * n[1], middle[2] - 0.5 * best * n[2])
     on_b = (middle[0] + 0.5 * best * n[0], middle[1] + 0.5 * best * n[1], middle[2] + 0.5 * best * n[2])
-    of_a, of_b = touched_feature(facets_a, ints_a, a, on_a, size), touched_feature(facets_b, ints_b, b, on_b, size)
+    of_a = touched_feature(facets_a, ints_a, a, on_a, ON_FEATURE * size)
+    of_b = touched_feature(facets_b, ints_b, b, on_b, ON_FEATURE * size)
     return put_point(points, np.int64(0), middle, -best, of_a, of_b, a, b)
+
+
+@kernel(inner="f8[:,::1], i8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, vec3, f8")
+def name_pair_points(facets_a, ints_a, facets_b, ints_b, points, count, n, near):
+    """Names that last: what lies nearer than `near` to a corner or an edge is named by it, however it was clipped."""
+    for k in range(count):
+        q, half = (points[k, 0], points[k, 1], points[k, 2]), 0.5 * points[k, HOW_DEEP]
+        a, b = np.int64(points[k, FACET]), np.int64(points[k, FACET_B])
+        if a >= 0:
+            on = (q[0] + half * n[0], q[1] + half * n[1], q[2] + half * n[2])
+            points[k, OF_GROUND] = touched_feature(facets_a, ints_a, a, on, near)
+        if b >= 0:
+            on = (q[0] - half * n[0], q[1] - half * n[1], q[2] - half * n[2])
+            points[k, OF_OTHER] = touched_feature(facets_b, ints_b, b, on, near)

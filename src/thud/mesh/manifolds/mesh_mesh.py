@@ -22,6 +22,7 @@ from thud.mesh.manifolds.facet_pairs import (
     exit_ray,
     find_key,
     give_directions,
+    name_pair_points,
     nearest_pair_point,
     pair_points,
     settle_pairs,
@@ -33,7 +34,7 @@ from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, TOUCHING
+from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, NEAR_FEATURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -253,6 +254,7 @@ def row_contacts(
     o_a = (tree_a.origin[0], tree_a.origin[1], tree_a.origin[2])
     o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
     pairs, gaps = more.pairs, more.gaps
+    near = NEAR_FEATURE * min(tree_extent(tree_a), tree_extent(tree_b))
     number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), walk, pairs, gaps)
     out.counts[row], out.status[row] = 0, SEPARATED
     if number > pairs.shape[0] or number == 0:
@@ -323,6 +325,7 @@ def row_contacts(
                     space.points, points,
                 )  # fmt: skip
         points = spread_points(space.points, points, n, limit, size)
+        name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, near)
         for k in range(points):
             deepest = max(deepest, space.points[k, HOW_DEEP])
         if points > 0:

@@ -79,3 +79,10 @@ LOOK_AGAIN = 0.01
 #: larger by this part.
 MANY = 256
 MORE_AREA = 1e-3
+
+#: A closest point is at a corner or on an edge if it is this near, in units of the size: far above what searches are off by.
+ON_FEATURE = 1e-6
+
+#: A contact point is named by a corner or an edge that it is nearer to than this part of the smaller body's size, as points
+#: of two convex shapes are: faces that all but coincide are clipped another way with every breath.
+NEAR_FEATURE = 4e-3
