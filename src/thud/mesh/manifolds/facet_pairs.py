@@ -27,6 +27,7 @@ from thud.mesh.manifolds.facets import (
     FACE,
     TOWARD,
     VERTICES,
+    WITNESSED,
     facet_corner,
     facet_normal,
     highest_corner,
@@ -265,17 +266,20 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
     above them along n times `sign`. (R, t): the other mesh's frame in this one. seen: table of the corners of this row that
     were looked at, for one direction each."""
     along = (sign * n[0], sign * n[1], sign * n[2])
-    local = unrotate(r, along)
+    local, farthest = unrotate(r, along), math.inf if side.closed == 1 else size
     for k in range(many):
         # A facet of this surface faces against the way out.
         if ints[k, DIRECTION] != d or -dot(facet_normal(facets, k), along) <= EDGE_ON:
+            continue
+        # Those that cross an open surface lie on both sides of it; their corners below belong to others too.
+        if side.closed == 0 and ints[k, WITNESSED] == 1:
             continue
         for c in range(3):
             vertex = ints[k, VERTICES + c]
             if not is_first_seen(seen, mask, 2 * vertex + (1 if sign > 0.0 else 0)):
                 continue
             p = facet_corner(facets, k, c)
-            deep, face = exit_ray(side.wide, side.turned, untransform(r, t, p), local, math.inf, side.rays)
+            deep, face = exit_ray(side.wide, side.turned, untransform(r, t, p), local, farthest, side.rays)
             if deep > 0.0:
                 half = 0.5 * sign * deep
                 middle = (p[0] + half * n[0], p[1] + half * n[1], p[2] + half * n[2])

@@ -12,7 +12,7 @@ from thud._core.status import OVERLAPPING, SEPARATED
 from thud.bvh.sort_range import sort_numbers
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
-from thud.math.vec3 import norm2, sub
+from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
@@ -28,7 +28,7 @@ from thud.mesh.manifolds.facet_pairs import (
     settle_pairs,
     sunk_corners,
 )
-from thud.mesh.manifolds.facets import turn_facet
+from thud.mesh.manifolds.facets import WITNESSED, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
 from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
@@ -119,6 +119,31 @@ def note(seen, mask, number):
     return True
 
 
+@device
+def is_noted(seen, mask, number):
+    """Whether a number is in the table."""
+    place = (number * 2654435761) & mask
+    while seen[place] >= 0:
+        if seen[place] == number:
+            return True
+        place = (place + 1) & mask
+    return False
+
+
+@device
+def middle_of(tree, position):
+    """The middle of a triangle, in its tree's frame."""
+    a, b, c = load_triangle(tree.corners, U(position))
+    return (a[0] + b[0] + c[0]) / 3.0, (a[1] + b[1] + c[1]) / 3.0, (a[2] + b[2] + c[2]) / 3.0
+
+
+@device
+def tree_extent(tree):
+    """Sum of the half extents of a mesh's box."""
+    root = load_slot(tree.boxes, U(0))
+    return np.float64(root[3] + root[4] + root[5])
+
+
 @kernel(inner="box_tree, mesh_edges, i8[::1], i8, i8[:,::1], i8, i8, mesh_side, mat3, vec3, i8[::1], i8[::1], i8")
 def flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, seen, slots):
     """Number of facets after those that the crossing ones, of column `column` of the pairs, cut off inside the other body,
@@ -132,19 +157,31 @@ def flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, se
     for k in range(number):
         if pairs[k, CROSSES] == 1:
             note(seen, mask, pairs[k, column])
-    up = rotate(r, (0.36, 0.48, 0.8))
+    skew = rotate(r, (0.36, 0.48, 0.8))
+    farthest = math.inf if other.closed == 1 else 2.0 * tree_extent(tree)
     for start in range(number):
         if pairs[start, CROSSES] == 0:
             continue
+        # Of a closed body any ray tells what is inside. Of an open one what lies below the triangle that is crossed, along its
+        # normal.
+        a, b, c = load_triangle(other.tree.corners, U(pairs[start, 1 - column]))
+        m = cross(sub(b, a), sub(c, a))
+        length = math.sqrt(norm2(m))
+        if not length > 0.0:
+            continue
+        up = skew if other.closed == 1 else (m[0] / length, m[1] / length, m[2] / length)
+        o = (other.tree.origin[0], other.tree.origin[1], other.tree.origin[2])
         for e in range(3):
             beyond = np.int64(edges.beyond[pairs[start, column], e])
-            if beyond < 0 or not note(seen, mask, beyond):
+            if beyond < 0 or is_noted(seen, mask, beyond):
                 continue
+            middle = transform(r, t, middle_of(tree, beyond))
+            if other.closed == 0 and dot(up, sub(middle, (a[0] + o[0], a[1] + o[1], a[2] + o[2]))) >= 0.0:
+                continue
+            note(seen, mask, beyond)
             if 2 * (many + number) > slots:
                 return np.int64(-2)
-            a, b, c = load_triangle(tree.corners, U(beyond))
-            middle = ((a[0] + b[0] + c[0]) / 3.0, (a[1] + b[1] + c[1]) / 3.0, (a[2] + b[2] + c[2]) / 3.0)
-            deep, _face = exit_ray(other.wide, other.turned, transform(r, t, middle), up, math.inf, other.rays)
+            deep, _face = exit_ray(other.wide, other.turned, middle, up, farthest, other.rays)
             if not deep > 0.0:
                 continue
             queue[0], waiting = beyond, np.int64(1)
@@ -157,13 +194,19 @@ def flood(tree, edges, keys, many, pairs, number, column, other, r, t, queue, se
                 many += 1
                 for f in range(3):
                     after = np.int64(edges.beyond[at, f])
-                    if after >= 0 and note(seen, mask, after):
-                        if 2 * (many + number + waiting) > slots:
-                            return np.int64(-2)
-                        if waiting >= queue.shape[0]:
-                            return np.int64(-1)
-                        queue[waiting] = after
-                        waiting += 1
+                    if after < 0 or not note(seen, mask, after):
+                        continue
+                    if 2 * (many + number + waiting) > slots:
+                        return np.int64(-2)
+                    if other.closed == 0:
+                        middle = transform(r, t, middle_of(tree, after))
+                        deep, _face = exit_ray(other.wide, other.turned, middle, up, farthest, other.rays)
+                        if not deep > 0.0:
+                            continue
+                    if waiting >= queue.shape[0]:
+                        return np.int64(-1)
+                    queue[waiting] = after
+                    waiting += 1
     # Some of those near are among them.
     return sort_unique(keys, many) if many > first else many
 
@@ -179,13 +222,6 @@ def add_sunk(tree, edges, keys, many, pairs, number, column, other, r, t, queue,
         if found != -2 or 8 * slots > seen.shape[0]:
             return found if found >= 0 else np.int64(-1)
         slots *= 8
-
-
-@device
-def tree_extent(tree):
-    """Sum of the half extents of a mesh's box."""
-    root = load_slot(tree.boxes, U(0))
-    return np.float64(root[3] + root[4] + root[5])
 
 
 @device
@@ -267,13 +303,17 @@ def row_contacts(
     # B's mesh in the frame of A's tree, and A's tree in B's mesh.
     shift = rotate(r, o_b)
     b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
-    if side_b.closed and out.status[row] == OVERLAPPING:
+    # What a closed body lets in, and what of a closed one is behind an open one.
+    known = former_a.shape[0] == 0
+    sinks_b = side_b.closed == 1 or (side_a.closed == 1 and known)
+    sinks_a = side_a.closed == 1 or (side_b.closed == 1 and known)
+    if sinks_b and out.status[row] == OVERLAPPING:
         rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
         back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
         many_a = add_sunk(
             tree_a, edges_a, space.keys, many_a, pairs, number, np.int64(OF_A), side_b, rt, back, more.queue, more.seen
         )
-    if side_a.closed and out.status[row] == OVERLAPPING and many_a >= 0:
+    if sinks_a and out.status[row] == OVERLAPPING and many_a >= 0:
         b_in_mesh = (t[0] + o_a[0], t[1] + o_a[1], t[2] + o_a[2])
         many_b = add_sunk(
             tree_b, edges_b, more.keys, many_b, pairs, number, np.int64(OF_B), side_a, r, b_in_mesh, more.queue, more.seen
@@ -293,6 +333,7 @@ def row_contacts(
             pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
             for c in range(PAIR_REALS):
                 gaps[kept, c] = gaps[k, c]
+            space.ints[a, WITNESSED], more.ints[b, WITNESSED] = 1, 1
             kept += 1
     pieces = more.queue
     facets_beyond(edges_a, space.keys, many_a, more.beyond)
@@ -313,13 +354,13 @@ def row_contacts(
             space.polygons, space.points,
         )  # fmt: skip
         if points > 0 and out.status[row] == OVERLAPPING:
-            if side_a.closed:
+            if sinks_a:
                 away = (-o_a[0], -o_a[1], -o_a[2])
                 points = sunk_corners(
                     more.facets, more.ints, many_b, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size, more.seen, mask,
                     space.points, points,
                 )  # fmt: skip
-            if side_b.closed:
+            if sinks_b:
                 points = sunk_corners(
                     space.facets, space.ints, many_a, np.int64(d), n, -1.0, side_b, r, b_in_a, size, more.seen, mask,
                     space.points, points,

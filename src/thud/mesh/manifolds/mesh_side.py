@@ -30,7 +30,7 @@ class MeshSide(NamedTuple):
     tree: BoxTree
     edges: MeshEdges
     wide: WideTree
-    """For rays; of an open mesh there is none."""
+    """For rays."""
     closed: int
     turned: int
     """1 if the triangles face inward."""
@@ -38,14 +38,13 @@ class MeshSide(NamedTuple):
     """Work space of a thread."""
 
 
-_NONE = WideTree(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 _NO_SPACE = RaySpace(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0))
 
 
 def mesh_side(mesh: TriangleMesh) -> MeshSide:
-    """Of a mesh; an open one has no inside, and no tree for rays is made."""
-    closed, edges = mesh.is_closed, mesh.edges_beyond
-    return MeshSide(box_tree(mesh), edges, mesh.wide if closed else _NONE, int(closed), int(edges.turned[0]), _NO_SPACE)
+    """Of a mesh."""
+    edges = mesh.edges_beyond
+    return MeshSide(box_tree(mesh), edges, mesh.wide, int(mesh.is_closed), int(edges.turned[0]), _NO_SPACE)
 
 
 @view_device
