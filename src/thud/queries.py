@@ -219,7 +219,8 @@ def contacts(
     pair = _pair(a, b, pose_a, pose_b, threads)
     margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
     if former_a is not None or former_b is not None:
-        check_option("contacts", "former", True, pair_entries("contacts", a, b), f"a {NAMES[a.family]} and a {NAMES[b.family]}")
+        who = f"a {NAMES[a.family]} and a {NAMES[b.family]}"
+        check_option("contacts", "former", np.empty(0), pair_entries("contacts", a, b), who)
         former = [
             rows if given is None else as_poses(given, name)
             for given, rows, name in ((former_a, pair[2], "former_a"), (former_b, pair[3], "former_b"))

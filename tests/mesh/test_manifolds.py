@@ -269,3 +269,93 @@ def test_fewer_points(limit):
         found = thud.contacts(CUBE, other, None, at, max_points=limit)
         assert len(found.row) == min(limit, len(whole.row))
         assert found.depth.max() == pytest.approx(whole.depth.max(), abs=1e-9)
+
+
+def grid_cube(half: np.ndarray, cells: int) -> thud.TriangleMesh:
+    """A closed box whose faces are grids of cells."""
+    lines, vertices, faces = np.linspace(-1.0, 1.0, cells + 1), [], []
+    at = np.arange((cells + 1) ** 2).reshape(cells + 1, cells + 1)
+    low = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:]], axis=-1).reshape(-1, 3)
+    high = np.stack([at[:-1, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 3)
+    quads = np.concatenate([low, high])
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            u, v = np.meshgrid(lines, lines, indexing="ij")
+            face = np.zeros((u.size, 3))
+            face[:, axis], face[:, (axis + 1) % 3], face[:, (axis + 2) % 3] = sign, u.ravel(), v.ravel()
+            faces.append((quads if sign > 0 else quads[:, ::-1]) + sum(map(len, vertices)))
+            vertices.append(face)
+    return thud.TriangleMesh(np.concatenate(vertices) * half, np.concatenate(faces))
+
+
+def test_no_way_out_sideways_where_up_is_short():
+    """Sides of two cubes that cross have normals of their own, with centimetres to go: the way up clears them by a hair."""
+    rng = np.random.default_rng(0)
+    big = grid_cube(np.ones(3), 1)
+    for cells in (1, 2, 4):
+        small = grid_cube(np.array([1.0, 0.6, 0.5]), cells)
+        for _ in range(40):
+            place = np.array([*rng.uniform(-1.2, 1.2, 2).round(2), 1.5 - 1e-5])
+            turn = Rotation.from_rotvec([0.0, 0.0, rng.uniform(0.0, 2.0 * np.pi)]).as_quat()[[3, 0, 1, 2]]
+            found = thud.contacts(big, small, None, thud.Pose(place, turn))
+            if len(found.row):
+                assert (found.normal[:, 2] > 0.999).all()
+                assert found.depth.max() < 2e-5
+
+
+def test_no_tilted_normals_within_the_margin():
+    """Above the inside of a flat floor the nearest points of a triangle beside the body are at its edge; that is no contact."""
+    rng = np.random.default_rng(1)
+    poses = np.zeros((60, 7))
+    poses[:, :2], poses[:, 2] = rng.uniform(-2.0, 2.0, (60, 2)), 0.25 + 0.01
+    turn = rng.uniform(0.0, np.pi, 60)
+    poses[:, 3], poses[:, 6] = np.cos(0.5 * turn), np.sin(0.5 * turn)
+    for other in (cube_mesh(0.25), grid_cube(np.full(3, 0.25), 3), thud.Box([0.25] * 3)):
+        for ground in (FLOOR, FIELD):
+            found = thud.contacts(ground, other, None, poses, margin=0.02)
+            np.testing.assert_allclose(found.normal[:, 2], 1.0, atol=1e-9)
+            np.testing.assert_allclose(found.depth, -0.01, atol=1e-9)
+
+
+def test_depths_at_the_ends_of_a_patch():
+    """The sides of a mesh reach as far as its top; a point on a side below the edge is not as deep as the edge."""
+    plank, box = thud.to_mesh(thud.Box([1.0, 0.15, 0.3])), thud.Box([0.3, 0.9, 0.9])
+    for end in (0.0, 0.0005, 0.002, 0.005, 0.01, 0.05):
+        for other in (box, thud.to_mesh(box)):
+            found = thud.contacts(plank, other, None, thud.Pose([1.0 - 0.3 - end, 0.0, 1.198]))
+            np.testing.assert_allclose(found.depth, 0.002, atol=1e-9)
+            np.testing.assert_allclose(np.ptp(found.point, axis=0), [0.6, 0.3, 0.0], atol=1e-8)
+
+
+def test_each_point_has_an_id_of_its_own():
+    """One feature may touch in several patches, as a sphere over a corner does."""
+    rng = np.random.default_rng(2)
+    for other in (thud.Sphere(0.5), thud.Box([0.4, 0.3, 0.5]), thud.Cylinder(0.4, 0.5), CUBE):
+        places = rng.normal(size=(60, 3))
+        places *= 0.9 / np.linalg.norm(places, axis=1, keepdims=True)
+        turns = Rotation.random(60, random_state=3).as_quat()[:, [3, 0, 1, 2]]
+        found = thud.contacts(CUBE, other, None, np.c_[places, turns])
+        names = np.stack([found.row, found.feature], axis=1)
+        assert len(np.unique(names, axis=0)) == len(names)
+
+
+def test_ids_last_where_faces_coincide():
+    """Equal cubes in a stack that trembles: corners are now inside of each other's faces, now outside."""
+    rng = np.random.default_rng(4)
+    for a, b in ((CUBE, CUBE), (CUBE, BOX), (grid_cube(np.full(3, 0.5), 3), CUBE)):
+        poses = np.zeros((40, 7))
+        poses[:, :3], poses[:, 3] = rng.normal(size=(40, 3)) * 1e-5 + [0.0, 0.0, 1.0 - 1e-4], 1.0
+        found = thud.contacts(a, b, None, poses)
+        names = [set(found.feature[found.row == row].tolist()) for row in range(40)]
+        assert all(len(name) == 4 for name in names)
+        assert all(name == names[0] for name in names)
+
+
+def test_a_ball_below_an_open_floor():
+    """Its lowest vertices cross nothing: they are behind the floor all the same."""
+    ball = fine_ball(0.5)
+    for depth in (0.01, 0.05):
+        found = thud.contacts(FLOOR, ball, None, thud.Pose([0.1, 0.2, 0.5 - depth]))
+        deepest = int(np.argmax(found.depth))
+        assert found.depth[deepest] == pytest.approx(depth, abs=1e-6)
+        np.testing.assert_allclose(found.normal[deepest], [0.0, 0.0, 1.0], atol=1e-6)
