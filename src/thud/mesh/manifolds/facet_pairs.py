@@ -320,7 +320,7 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
             count = spread_points(points, count, n, np.int64(4), size)
     for k in range(many):
         gap = gaps[k, GAP]
-        if pairs[k, BELONGS] != d or pairs[k, CROSSES] == 1 or not -gap > deepest + DEEPER * size:
+        if pairs[k, BELONGS] != d or pairs[k, CROSSES] == 1 or gap > margin or not -gap > deepest + DEEPER * size:
             continue
         m = (gaps[k, GAP_NORMAL], gaps[k, GAP_NORMAL + 1], gaps[k, GAP_NORMAL + 2])
         if dot(m, n) > SNAP:

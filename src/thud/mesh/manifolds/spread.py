@@ -96,8 +96,8 @@ def area_of_four(points, a, b, c, d, u, v):
 
 @kernel(inner="f8[:,::1], i8, vec3, vec3")
 def grow_area(points, count, u, v):
-    """Exchange each of the first four points for another if that makes their quadrangle clearly larger; twice."""
-    for _turn in range(2):
+    """Exchange each of the first four points for another if that makes their quadrangle clearly larger; four times."""
+    for _turn in range(4):
         for place in range(4):
             a, b, c = (1 if place == 0 else 0), (2 if place <= 1 else 1), (3 if place <= 2 else 2)
             best, where = area_of_four(points, a, b, c, place, u, v), -1
@@ -129,7 +129,11 @@ def spread_points(points, count, n, limit, size):
     length = math.sqrt(norm2(u))
     u = (u[0] / length, u[1] / length, u[2] / length)
     v = cross(n, u)
-    # The farthest from any is a corner of the hull; and the farthest from that.
+    # The farthest from any, here the first by its id, is a corner of the hull; and the farthest from that.
+    first = 0
+    for k in range(1, count):
+        first = k if is_before(points, k, first, math.inf) else first
+    swap_points(points, 0, first)
     for turn in range(2):
         best, where = -1.0, 0
         px, py = dot((points[0, 0], points[0, 1], points[0, 2]), u), dot((points[0, 0], points[0, 1], points[0, 2]), v)

@@ -77,7 +77,7 @@ LOOK_AGAIN = 0.01
 
 #: Of up to this many points of a patch (a count) the four that are kept are exchanged for others while that makes their area
 #: larger by this part.
-MANY = 256
+MANY = 1024
 MORE_AREA = 1e-3
 
 #: A closest point is at a corner or on an edge if it is this near, in units of the size: far above what searches are off by.
