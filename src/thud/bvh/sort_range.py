@@ -1,6 +1,8 @@
-"""Sorting a run of whole numbers in place, in kernels."""
+"""Sorting a run of whole numbers in place, and finding one of them, in kernels."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from thud._core.decorators import device, kernel
 
@@ -37,3 +39,16 @@ def sort_numbers(values, start, stop):
     for last in range(count - 1, 0, -1):
         values[start], values[start + last] = values[start + last], values[start]
         sift_down(values, start, 0, last)
+
+
+@device
+def find_key(keys, count, key):
+    """Place of a key among sorted ones, -1 if it is not there."""
+    low, high = np.int64(0), np.int64(count)
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < count and keys[low] == key else np.int64(-1)

@@ -19,10 +19,12 @@ from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.status import CAST_UNCONVERGED, MISS, SEPARATED
 from thud._core.threads import run_rows
-from thud.bvh.height_tree import DEPTH, SPACING_X, SPACING_Y, cell_corners, slopes, triangle_there
+from thud.bvh.height_tree import DEPTH, SPACING_X, SPACING_Y, cell_corners, slopes
+from thud.bvh.sort_range import find_key, sort_numbers
 from thud.convex.casts.linear_cast import cast_pair
 from thud.heightfield import half_space
 from thud.heightfield.depth import signed_distance
+from thud.heightfield.facets import at_border, triangle_of
 from thud.heightfield.half_space import is_half_space
 from thud.heightfield.objects import PRISM, SHAPE, field_object, new_field_space, own_object
 from thud.heightfield.prism import (
@@ -84,58 +86,12 @@ _A, _B = np.int64(PRISM), np.int64(SHAPE)
 
 
 @device
-def sift_down(keys, root, count):
-    """Let a number sink to its place in the heap."""
-    while True:
-        child = 2 * root + 1
-        if child >= count:
-            return
-        if child + 1 < count and keys[child] < keys[child + 1]:
-            child += 1
-        if keys[root] >= keys[child]:
-            return
-        keys[root], keys[child] = keys[child], keys[root]
-        root = child
-
-
-@kernel(inner="i8[::1], i8")
-def sort_numbers(keys, count):
-    """Sort the first `count` numbers in place."""
-    for root in range(count // 2 - 1, -1, -1):
-        sift_down(keys, root, count)
-    for last in range(count - 1, 0, -1):
-        keys[0], keys[last] = keys[last], keys[0]
-        sift_down(keys, 0, last)
-
-
-@device
-def find_number(keys, count, key):
-    """Place of a number among sorted ones, -1 if it is not there."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < count and keys[low] == key else -1
-
-
-@device
 def root_of(parent, k):
     """The first of the group that k is in."""
     while parent[k] != k:
         parent[k] = parent[parent[k]]
         k = parent[k]
     return k
-
-
-@device
-def triangle_of(grid, number):
-    """(j, i, k) of a triangle's number."""
-    cell = number >> 1
-    j = cell // grid.columns
-    return j, cell - j * grid.columns, number & 1
 
 
 @device
@@ -150,7 +106,7 @@ def unit_normal(grid, number):
 @kernel(inner="height_grid, i8[::1], i8, i8[::1]")
 def group_triangles(grid, found, count, parent_out):
     """Sort the triangles found, and join neighbours with like normals: parent_out[k] becomes the first of the group of k."""
-    sort_numbers(found, count)
+    sort_numbers(found, np.int64(0), count)
     for k in range(count):
         parent_out[k] = k
     for k in range(count):
@@ -162,7 +118,7 @@ def group_triangles(grid, found, count, parent_out):
                 if x < 0 or y < 0 or x >= grid.columns or (y == j and x > i):
                     continue
                 for half in range(2):
-                    other = find_number(found, count, 2 * (y * grid.columns + x) + half)
+                    other = find_key(found, count, 2 * (y * grid.columns + x) + half)
                     if other >= 0 and other != k and dot(n, unit_normal(grid, found[other])) >= CONTACT_BEND:
                         a, b = root_of(parent_out, k), root_of(parent_out, other)
                         parent_out[max(a, b)] = min(a, b)
@@ -284,17 +240,6 @@ def height_below(p, n, points):
 
 
 @device
-def has_wall(grid, number):
-    """Whether a wall stands below an edge of a triangle."""
-    j, i, k = triangle_of(grid, number)
-    if not triangle_there(grid, j, i, 1 - k):
-        return True
-    if k == 0:
-        return not (triangle_there(grid, j - 1, i, 1) and triangle_there(grid, j, i + 1, 1))
-    return not (triangle_there(grid, j + 1, i, 0) and triangle_there(grid, j, i - 1, 0))
-
-
-@device
 def other_way(grid, way, n):
     """Direction number `way` out through a wall (0 to 5) or the underside (6)."""
     x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
@@ -344,7 +289,7 @@ def patch_contacts(grid, parts, r, t, box, found, group, count, margin, contacts
                 u = unit_normal(grid, found[k])
                 n = (n[0] + u[0] / u[2], n[1] + u[1] / u[2], n[2] + 1.0)
                 size += 1
-                walls = walls or has_wall(grid, found[k])
+                walls = walls or at_border(grid, found[k])
         length = math.sqrt(norm2(n))
         n = (n[0] / length, n[1] / length, n[2] / length)
         best, at, triangle, m = patch_depth(

@@ -25,6 +25,17 @@ def triangle_of(grid, number):
 
 
 @device
+def at_border(grid, number):
+    """Whether the ground ends at an edge of a triangle."""
+    j, i, k = triangle_of(grid, number)
+    if not triangle_there(grid, j, i, 1 - k):
+        return True
+    if k == 0:
+        return not (triangle_there(grid, j - 1, i, 1) and triangle_there(grid, j, i + 1, 1))
+    return not (triangle_there(grid, j + 1, i, 0) and triangle_there(grid, j, i - 1, 0))
+
+
+@device
 def beyond_edge(grid, number, e):
     """(number of the triangle beyond edge e, that edge's place there); (-1, 0) where there is none."""
     j, i, k = triangle_of(grid, number)

@@ -12,11 +12,11 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.status import SEPARATED
-from thud.bvh.height_tree import DEPTH, triangle_there
-from thud.bvh.sort_range import sort_numbers
+from thud.bvh.height_tree import DEPTH
+from thud.bvh.sort_range import find_key, sort_numbers
 from thud.convex.own_parts import own_parts
 from thud.convex.rows.contacts import longest_loop
-from thud.heightfield.facets import beyond_edge, load_field_facet, points_of, triangle_of
+from thud.heightfield.facets import at_border, beyond_edge, load_field_facet, points_of
 from thud.heightfield.objects import SHAPE, new_field_space, own_object
 from thud.heightfield.prism import part_box, triangle_box, widened
 from thud.heightfield.rows import is_filled, meets_object, nearest_object, slot_box
@@ -28,7 +28,6 @@ from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
     add_pieces,
-    find_key,
     name_pair_points,
     nearest_pair_point,
     pair_points,
@@ -45,17 +44,6 @@ from thud.pairing.rows import row_of
 from thud.shapes.packed import BOUND, RADIUS
 
 _UNTURNED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-
-
-@device
-def at_border(grid, number):
-    """Whether the ground ends at an edge of a triangle."""
-    j, i, k = triangle_of(grid, number)
-    if not triangle_there(grid, j, i, 1 - k):
-        return True
-    if k == 0:
-        return not (triangle_there(grid, j - 1, i, 1) and triangle_there(grid, j, i + 1, 1))
-    return not (triangle_there(grid, j + 1, i, 0) and triangle_there(grid, j, i - 1, 0))
 
 
 @device

@@ -26,7 +26,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.convex.rows.work_space import epa_faces
 from thud.convex.support import load_part, support
 from thud.math.vec3 import cross, dot, norm2, sub
-from thud.mesh.manifolds.directions import DEEP, LOW, USES, direction, is_new
+from thud.mesh.manifolds.directions import DEEP, LOW, begin_turns, direction, is_new, next_turn
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -325,20 +325,14 @@ def settle_facets(packed, facets, ints, many, margin, look, size, directions, sp
             else:
                 ints[k, DIRECTION] = DROPPED
     # Step 4: how deep each direction is at least; then the least deep one takes what it clears, then the next.
-    for d in range(count):
-        directions[d, DEEP], directions[d, USES] = math.inf, 0.0
+    begin_turns(directions, count)
     for k in range(many):
         if ints[k, DIRECTION] >= 0:
             directions[ints[k, DIRECTION], DEEP] = min(directions[ints[k, DIRECTION], DEEP], facets[k, WAY_OUT])
     for _turn in range(count):
-        least = np.int64(-1)
-        for d in range(count):
-            if directions[d, USES] == 0.0 and directions[d, DEEP] < math.inf:
-                if least < 0 or directions[d, DEEP] < directions[least, DEEP]:
-                    least = np.int64(d)
+        least = next_turn(directions, count)
         if least < 0:
             break
-        directions[least, USES] = 1.0
         n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
             if ints[k, DIRECTION] >= 0 and ints[k, DIRECTION] != least and CLEARLY * facets[k, WAY_OUT] > deep:

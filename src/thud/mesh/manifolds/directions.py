@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from thud._core.decorators import device
@@ -38,3 +40,23 @@ def is_new(directions, count, n):
     if at >= 0 and (cosine >= ALIKE or count == directions.shape[0]):
         return at, False
     return np.int64(count), True
+
+
+@device
+def begin_turns(directions, count):
+    """No direction had its turn, and how deep they are is not known."""
+    for d in range(count):
+        directions[d, DEEP], directions[d, USES] = math.inf, 0.0
+
+
+@device
+def next_turn(directions, count):
+    """The least deep direction that had no turn yet, which it has now; -1 if none is left."""
+    least = np.int64(-1)
+    for d in range(count):
+        if directions[d, USES] == 0.0 and directions[d, DEEP] < math.inf:
+            if least < 0 or directions[d, DEEP] < directions[least, DEEP]:
+                least = np.int64(d)
+    if least >= 0:
+        directions[least, USES] = 1.0
+    return least

@@ -19,7 +19,7 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
-from thud.mesh.manifolds.directions import LOW, USES, direction, is_new, nearest_direction
+from thud.mesh.manifolds.directions import DEEP, begin_turns, direction, is_new, nearest_direction, next_turn
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
@@ -54,19 +54,6 @@ def piece_of(pieces, k):
         pieces[k] = pieces[pieces[k]]
         k = pieces[k]
     return k
-
-
-@device
-def find_key(keys, count, key):
-    """Place of a key among sorted ones, -1 if it is not there."""
-    low, high = np.int64(0), np.int64(count)
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < count and keys[low] == key else np.int64(-1)
 
 
 @kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1], f8, f8[:,::1], i8")
@@ -157,21 +144,15 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
                     count += 1
         pairs[k, BELONGS], gaps[k, WAY] = at, best
     # How deep each direction is at least; then the least deep one takes what it clears, then the next.
-    for d in range(count):
-        directions[d, LOW], directions[d, USES] = math.inf, 0.0
+    begin_turns(directions, count)
     for k in range(many):
         if pairs[k, BELONGS] >= 0:
-            directions[pairs[k, BELONGS], LOW] = min(directions[pairs[k, BELONGS], LOW], gaps[k, WAY])
+            directions[pairs[k, BELONGS], DEEP] = min(directions[pairs[k, BELONGS], DEEP], gaps[k, WAY])
     for _turn in range(count):
-        least = np.int64(-1)
-        for d in range(count):
-            if directions[d, USES] == 0.0 and directions[d, LOW] < math.inf:
-                if least < 0 or directions[d, LOW] < directions[least, LOW]:
-                    least = np.int64(d)
+        least = next_turn(directions, count)
         if least < 0:
             break
-        directions[least, USES] = 1.0
-        n, deep = direction(directions, least), directions[least, LOW]
+        n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
             if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > deep:
                 way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)

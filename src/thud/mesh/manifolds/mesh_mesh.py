@@ -9,7 +9,7 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.simd_boxes import boxes_meet8, lowest_bit
 from thud._core.status import OVERLAPPING, SEPARATED
-from thud.bvh.sort_range import sort_numbers
+from thud.bvh.sort_range import find_key, sort_numbers
 from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
@@ -20,7 +20,6 @@ from thud.mesh.manifolds.facet_pairs import (
     area_normal,
     clear_table,
     exit_ray,
-    find_key,
     give_directions,
     name_pair_points,
     nearest_pair_point,
