@@ -359,3 +359,19 @@ def test_a_ball_below_an_open_floor():
         deepest = int(np.argmax(found.depth))
         assert found.depth[deepest] == pytest.approx(depth, abs=1e-6)
         np.testing.assert_allclose(found.normal[deepest], [0.0, 0.0, 1.0], atol=1e-6)
+
+
+def test_the_nearest_pair_is_there_at_any_margin():
+    """Also where the shape is beside one triangle, above another, and a hair below the plane of the first."""
+    rng = np.random.default_rng(7)
+    vertices, faces = np.asarray(CUBE.vertices), np.asarray(CUBE.faces)
+    blocks = [vertices * scale + place for scale, place in (((4.0, 2.0, 0.5), (0, 0, 0)), ((0.5, 2.0, 2.0), (1.6, 0, 1.0)))]
+    channel = thud.TriangleMesh(np.concatenate(blocks), np.concatenate([faces, faces + 8]))
+    for other in (thud.Box([0.4, 0.3, 0.2]), cube_mesh(0.3), thud.Capsule(0.2, 0.3)):
+        turns = Rotation.random(60, random_state=8).as_quat()[:, [3, 0, 1, 2]]
+        poses = np.c_[rng.uniform([-2.5, -1.5, -0.5], [2.5, 1.5, 2.5], (60, 3)), turns]
+        gap = thud.distance(channel, other, None, poses)
+        for row in np.flatnonzero(gap.distance > 1e-3):
+            for factor in (1.1, 2.0, 5.0):
+                found = thud.contacts(channel, other, None, poses[row], margin=factor * gap.distance[row])
+                assert found.depth.max() == pytest.approx(-gap.distance[row], abs=1e-6)

@@ -199,12 +199,13 @@ def add_own_direction(packed, facets, k, directions, count, polygons):
 
 @device
 def lies_on(packed, facets, ints, k, directions, d, way, size, polygons, points):
-    """Whether the part, which is apart from facet k along direction d, is as near to it as that says."""
+    """Whether the part, which is apart from facet k along direction d, is as near to it as that says; or, if it overlaps it
+    along d, lies above or below it at all."""
     n = direction(directions, d)
     sides, normal, number = face_toward(packed, np.int64(0), (-n[0], -n[1], -n[2]), polygons.face_a)
     full = np.int64(points.shape[0])
     _none, deepest = clip_points(facets, ints, k, n, sides, normal, number, math.inf, polygons, points, full)
-    return deepest >= way - DEEPER * size
+    return deepest >= way - DEEPER * size if way < 0.0 else deepest > -math.inf
 
 
 @kernel(inner="packed, f8[:,::1], i8, vec3, f8, f8")
@@ -283,10 +284,12 @@ def settle_facets(packed, facets, ints, many, margin, look, size, directions, sp
             way = highest_corner(facets, k, direction(directions, d)) - directions[d, LOW]
             if way < best:
                 best, at = way, np.int64(d)
+        # Within a margin a facet beside the part may be near it another way.
+        sure_of_it = best >= 0.0 and margin < ON_FEATURE * size
         if (
             at >= 0
             and best <= short
-            and (best >= 0.0 or lies_on(packed, facets, ints, k, directions, at, best, size, polygons, points))
+            and (sure_of_it or lies_on(packed, facets, ints, k, directions, at, best, size, polygons, points))
         ):
             ints[k, DIRECTION], facets[k, WAY_OUT] = at, best
             continue
@@ -335,7 +338,9 @@ def settle_facets(packed, facets, ints, many, margin, look, size, directions, sp
             break
         n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
-            if ints[k, DIRECTION] >= 0 and ints[k, DIRECTION] != least and CLEARLY * facets[k, WAY_OUT] > deep:
+            # What is apart has its own normal.
+            own = ints[k, DIRECTION]
+            if own >= 0 and own != least and CLEARLY * facets[k, WAY_OUT] > max(deep, 0.0):
                 way = highest_corner(facets, k, n) - directions[least, LOW]
                 if way < CLEARLY * facets[k, WAY_OUT]:
                     ints[k, DIRECTION], facets[k, WAY_OUT] = least, way

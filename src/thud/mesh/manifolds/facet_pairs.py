@@ -154,7 +154,8 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
             break
         n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
-            if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > deep:
+            # What is apart has its own normal.
+            if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > max(deep, 0.0):
                 way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)
                 if way < CLEARLY * gaps[k, WAY]:
                     pairs[k, BELONGS], gaps[k, WAY] = -2 - least, way
