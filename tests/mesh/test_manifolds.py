@@ -375,3 +375,12 @@ def test_the_nearest_pair_is_there_at_any_margin():
             for factor in (1.1, 2.0, 5.0):
                 found = thud.contacts(channel, other, None, poses[row], margin=factor * gap.distance[row])
                 assert found.depth.max() == pytest.approx(-gap.distance[row], abs=1e-6)
+
+
+def test_what_fills_a_closed_mesh_is_deep_in_it():
+    """A ball or a box as large as the inside touches every wall from behind, at no depth; its way out is long."""
+    for other in (thud.Sphere(0.5), BOX, thud.Sphere(0.5 - 1e-9), thud.Capsule(0.3, 0.2 - 1e-9)):
+        for margin in (0.0, 0.01):
+            found = thud.contacts(CUBE, other, None, None, margin=margin)
+            assert found.status.tolist() == [thud.Status.OVERLAPPING]
+            assert found.depth.max() > 0.5

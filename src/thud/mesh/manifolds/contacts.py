@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,7 @@ from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.ask import ask_pair
 from thud.pairing.contact_points import feature_ids
+from thud.pairing.families import MESH
 from thud.pairing.join import joined_contacts
 from thud.pairing.leaves import some_rows
 from thud.results import Contacts, Status
@@ -166,11 +168,18 @@ def with_contained(
 ) -> Contacts:  # fmt: skip
     """Overlaps that show at no triangle, one body inside the other, or whose searches did not converge, get the end of their
     way out as their contact."""
-    apart = np.flatnonzero(found.status == Status.SEPARATED)
-    if len(apart):
-        poses = some_rows(rows_a, apart, count), some_rows(rows_b, apart, count)
-        found.status[apart[inside_of(a, b, *poses, len(apart))]] = Status.OVERLAPPING
-    lost = np.flatnonzero((found.status == Status.OVERLAPPING) & ~shows_overlap(found, a, b, count))
+    # What touches from inside touches at no depth.
+    near = SHOWN * min(a.bounding_sphere()[1], b.bounding_sphere()[1])
+    deepest = np.full(count, -np.inf)
+    np.maximum.at(deepest, found.row, found.depth)
+    # The middle of a convex shape tells; a mesh is told by a corner, which says nothing where it touches.
+    asked = np.flatnonzero(deepest <= near if b.family != MESH else found.status == Status.SEPARATED)
+    inside = np.zeros(count, dtype=bool)
+    if len(asked):
+        poses = some_rows(rows_a, asked, count), some_rows(rows_b, asked, count)
+        inside[asked] = inside_of(a, b, *poses, len(asked))
+        found.status[inside & (found.status == Status.SEPARATED)] = Status.OVERLAPPING
+    lost = np.flatnonzero(inside | ((found.status == Status.OVERLAPPING) & (deepest < -near)))
     if len(lost) == 0:
         return found
     poses = some_rows(rows_a, lost, count), some_rows(rows_b, lost, count)
@@ -179,7 +188,6 @@ def with_contained(
     more = Contacts(
         lost, 0.5 * (gap.point_a + gap.point_b), gap.normal, np.maximum(-gap.distance, 0.0), zero, zero.copy(), found.status,
     )  # fmt: skip
-    patches = np.zeros(count, dtype=np.int64)
-    np.maximum.at(patches, found.row, found.patch + 1)
-    more.patch[:] = patches[more.row]
-    return joined_contacts([found, more], found.status)
+    kept = ~np.isin(found.row, lost)
+    outer = replace(found, **{f.name: getattr(found, f.name)[kept] for f in fields(found) if f.name != "status"})
+    return joined_contacts([outer, more], found.status)
