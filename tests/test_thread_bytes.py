@@ -96,12 +96,13 @@ def pair_calls(a: Any, b: Any, poses: tuple[np.ndarray, np.ndarray], motion: np.
     }
 
 
-@pytest.mark.parametrize("second", FAMILIES)
-@pytest.mark.parametrize("first", FAMILIES)
+#: All ordered pairs that the table answers: two kinds of ground are not compared.
+ANSWERED = [(a, b) for a in FAMILIES for b in FAMILIES if pair_plan("intersects", a, b).way != UNSUPPORTED]
+
+
+@pytest.mark.parametrize(("first", "second"), ANSWERED)
 def test_pairs_of_families(first: str, second: str) -> None:
     a, b = SHAPES[first], SHAPES[second]
-    if pair_plan("intersects", first, second).way == UNSUPPORTED:
-        pytest.skip("both are ground")
     both = {first, second}
     packed = both <= PACKED
     chunk = max(CHUNKS[family] for family in (both if packed else both - PACKED))
