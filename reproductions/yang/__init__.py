@@ -1,4 +1,5 @@
-"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4, the threshold of 5.1.1, the decomposition of 5.2.
+"""[Yang]: displacement-mapped terrain. Tables and figures of chapter 4, the threshold of 5.1.1, and of 5.2 caching, levels and
+decomposition.
 
 `python -m reproductions yang [--size ci|standard|full]`.
 """
@@ -14,6 +15,7 @@ from reproductions.yang import (
     figures_2_6_and_a_3,
     figures_4_11_to_4_13,
     section_5_1_1,
+    section_5_2,
     tables_4_1_to_4_3,
     tables_4_4_and_4_5,
 )
@@ -26,6 +28,7 @@ SECTIONS = [
     figures_4_11_to_4_13,
     tables_4_4_and_4_5,
     section_5_1_1,
+    section_5_2,
     convex_decomposition,
 ]
 

@@ -52,12 +52,13 @@ def run(size: str, report: Report) -> None:
     rows = []
     mma_seconds = 0.0
     bound: dict[tuple[str, str], bool] = {}
-    ratios = []
+    ratios, mma = [], {}
     for name, upper, lengths in (("upper", True, ours.upper[0]), ("lower", False, ours.lower[0])):
         problem = BoundingProblem(p, r, length, step, upper=upper)
         begin = time.perf_counter()
         reference = mma_lengths(problem)
         mma_seconds += time.perf_counter() - begin
+        mma[name] = reference.lengths
         for solver, x, status in (
             ("MMA", reference.lengths, reference.status),
             ("batched (ours)", lengths.astype(float), ours.status[0, 0 if upper else 1]),
@@ -94,33 +95,39 @@ def run(size: str, report: Report) -> None:
         codes[0, 0, 0] < 255,
     )
     volume = volume_points(p, r, ours.upper[0], ours.lower[0], codes[0])[0, 0]
-    report.figure("example_4_3_1", lambda plt: _draw(plt, p, r, length, ours.upper[0], ours.lower[0], volume))
+    report.say(
+        "Figure 4.10 is drawn twice: with the bounding points of MMA, the paper's method, and with ours. MMA ends in a local "
+        "optimum whose points p0 and p3 stand off the surface; the paper prints no numbers to tell which one its figure shows."
+    )
+    report.figure("example_4_3_1", lambda plt: _draw(plt, p, r, length, mma["upper"], ours.upper[0], ours.lower[0], volume))
 
 
-def _draw(plt: Any, p: Any, r: Any, length: Any, upper: Any, lower: Any, volume: Any) -> Any:
-    """Figure 4.8 (base, directions), Figure 4.10 (upper triangles), and the volume with both pairs."""
-    figure = plt.figure(figsize=(16, 6))
+def _draw(plt: Any, p: Any, r: Any, length: Any, by_mma: Any, upper: Any, lower: Any, volume: Any) -> Any:
+    """Figure 4.8 (base, directions), Figure 4.10 (upper triangles) by MMA and by our solver, and the volume with both pairs."""
+    figure = plt.figure(figsize=(20, 6))
     points = (p + r * length[..., None]).reshape(-1, 3)
     corners = p[:: NODES - 1, :: NODES - 1].reshape(4, 3), r[:: NODES - 1, :: NODES - 1].reshape(4, 3)
     above = corners[0] + corners[1] * upper.reshape(4, 1)
     below = corners[0] + corners[1] * lower.reshape(4, 1)
     up = DIRECTIONS.mean(axis=0)
 
-    ax = figure.add_subplot(131, projection="3d")
+    ax = figure.add_subplot(141, projection="3d")
     ax.plot_trisurf(*corners[0].T, triangles=[[0, 1, 2], [1, 3, 2]], color="0.7", alpha=0.4)
     ax.quiver(*p.reshape(-1, 3).T, *(0.4 * r).reshape(-1, 3).T, color="C0", lw=0.7, arrow_length_ratio=0.2)
     ax.scatter(*p.reshape(-1, 3).T, color="C3", s=6, depthshade=False)
     ax.set_title("Figure 4.8 a: base primitives, directions (x 0.4)")
 
-    ax = figure.add_subplot(132, projection="3d")
-    triangles = patch_triangles(*above, up).upper[0]
-    ax.plot_trisurf(*above.T, triangles=triangles, color="C0", alpha=0.25, edgecolor="C0")
-    ax.scatter(*points.T, color="C3", s=10, depthshade=False, label="projected points")
-    ax.scatter(*above.T, s=90, facecolors="none", edgecolors="b", depthshade=False, label="bounding points")
-    ax.set_title("Figure 4.10: upper bounding triangles")
-    ax.legend(loc="upper left")
+    for panel, (lengths, name) in enumerate(((by_mma, "MMA, as in the paper"), (upper, "our solver"))):
+        ax = figure.add_subplot(1, 4, 2 + panel, projection="3d")
+        ends = corners[0] + corners[1] * lengths.reshape(4, 1)
+        triangles = patch_triangles(*ends, up).upper[0]
+        ax.plot_trisurf(*ends.T, triangles=triangles, color="C0", alpha=0.25, edgecolor="C0")
+        ax.scatter(*points.T, color="C3", s=10, depthshade=False, label="projected points")
+        ax.scatter(*ends.T, s=90, facecolors="none", edgecolors="b", depthshade=False, label="bounding points")
+        ax.set_title(f"Figure 4.10: upper bounding triangles, {name}")
+        ax.legend(loc="upper left")
 
-    ax = figure.add_subplot(133, projection="3d")
+    ax = figure.add_subplot(144, projection="3d")
     for ends, pair, color in (
         (above, patch_triangles(*above, up).upper[0], "C0"),
         (below, patch_triangles(*below, up).lower[0], "C2"),

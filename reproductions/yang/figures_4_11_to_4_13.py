@@ -21,7 +21,6 @@ def run(size: str, report: Report) -> None:
     maps = surface.bounding_maps()
     quads = np.linspace(0, len(surface.quads) - 1, 12 if size == "ci" else 120).astype(int)
     volumes = np.array([level_volumes(surface, int(quad)) for quad in quads])
-    relief = np.array([np.ptp(surface.samples(int(quad)).length) for quad in quads])
     means = volumes.mean(axis=0)
     labels = ["8", "4", "2", "tetrahedra of the patches"]
     report.say(f"{len(surface.quads)} quads of 16 x 16 samples; {len(quads)} of them measured, all cells of a level together.")
@@ -41,9 +40,30 @@ def run(size: str, report: Report) -> None:
         f"{extreme} of {len(maps.codes)} cells have no volume at their level.",
         extreme < 0.01 * len(maps.codes),
     )
-    # One with some relief, and not the wildest.
-    shown = int(quads[np.argsort(relief)[int(0.8 * len(quads))]])
+    shown = readable_quad(surface, quads)
+    report.say(
+        f"Shown is quad {shown}, a hillside that is a graph over its base, in its own frame: from above and from the side, "
+        "green the surface, red and blue the upper and lower bounding triangles. The side view is a slice through the middle."
+    )
     report.figure("figures_4_11_to_4_13", lambda plt: _draw(plt, surface, shown))
+
+
+def readable_quad(surface: DisplacedSurface, quads: np.ndarray) -> int:
+    """Of the quads whose directions hardly differ and whose surface is a graph along them, the one that bends most."""
+    best, found = -1.0, int(quads[0])
+    for quad in quads.tolist():
+        samples = surface.samples(quad)
+        n = samples.direction / np.linalg.norm(samples.direction, axis=-1, keepdims=True)
+        mean = n.mean(axis=(0, 1))
+        p = samples.point
+        up = np.cross(p[:-1, 1:] - p[:-1, :-1], p[1:, :-1] - p[:-1, :-1])
+        up /= np.linalg.norm(up, axis=-1, keepdims=True)
+        steep = (up @ mean) / np.linalg.norm(mean)
+        if (n @ mean).min() > 0.995 and steep.min() > 0.6:
+            bend = float(np.abs(np.diff(samples.length, 2, axis=0)).mean() + np.abs(np.diff(samples.length, 2, axis=1)).mean())
+            if bend > best:
+                best, found = bend, quad
+    return found
 
 
 def level_volumes(surface: DisplacedSurface, quad: int) -> list[float]:
@@ -59,25 +79,43 @@ def level_volumes(surface: DisplacedSurface, quad: int) -> list[float]:
     return found
 
 
+def own_frame(surface: DisplacedSurface, quad: int) -> tuple[np.ndarray, np.ndarray]:
+    """(origin, axes (3, 3)): along the base, across it, and along the mean direction."""
+    samples = surface.samples(quad)
+    up = samples.direction.mean(axis=(0, 1))
+    up = up / np.linalg.norm(up)
+    along = samples.position[0, -1] - samples.position[0, 0]
+    along = along - (along @ up) * up
+    along /= np.linalg.norm(along)
+    return samples.position[0, 0], np.stack([along, np.cross(up, along), up])
+
+
 def _draw(plt: Any, surface: DisplacedSurface, quad: int) -> Any:
-    """Upper and lower bounding triangles (red, blue) about the projected surface (green), a panel a size."""
+    """A column a size: from above the cells' triangles over the surface's heights, from the side their slice."""
     samples, maps = surface.samples(quad), surface.bounding_maps()
-    figure = plt.figure(figsize=(17, 6.2))
-    for panel, size in enumerate(SIZES):
-        ax = figure.add_subplot(1, 3, panel + 1, projection="3d")
-        ax.plot_surface(*np.moveaxis(samples.point, -1, 0), color="C2", alpha=0.7, rstride=1, cstride=1, linewidth=0)
+    origin, axes = own_frame(surface, quad)
+    points = (samples.point - origin) @ axes.T
+    middle = len(points) // 2
+    figure, grid = plt.subplots(2, 3, figsize=(16, 9), sharex=True)
+    for column, size in enumerate(SIZES):
+        above, side = grid[:, column]
+        above.contourf(points[..., 0], points[..., 1], points[..., 2], levels=20, cmap="Greens")
         base, along = samples.position[::size, ::size], samples.direction[::size, ::size]
-        for lengths, color in ((maps.upper(quad, size), "C3"), (maps.lower(quad, size), "C0")):
-            p = base + along * lengths[..., None].astype(float)
-            corners = [x.reshape(-1, 3) for x in (p[:-1, :-1], p[:-1, 1:], p[1:, :-1], p[1:, 1:])]
-            pairs = patch_triangles(*corners, along[:-1, :-1].reshape(-1, 3))
-            chosen = pairs.upper if color == "C3" else pairs.lower
-            points = np.stack(corners, axis=1)
-            rows = (chosen + 4 * np.arange(len(points))[:, None, None]).reshape(-1, 3)
-            ax.plot_trisurf(*points.reshape(-1, 3).T, triangles=rows, color=color, alpha=0.1, edgecolor=color, linewidth=1.0)
-        ax.set(title=f"Figure 4.{11 + panel}: size {size}", xlabel="x", ylabel="y", zlabel="z")
-        ax.set_aspect("equal")
-        # From the side, a little from above, whichever way the quad faces.
-        side = np.cross(samples.direction.mean(axis=(0, 1)), samples.position[-1, -1] - samples.position[0, 0])
-        ax.view_init(elev=15, azim=float(np.degrees(np.arctan2(side[1], side[0]))))
+        for lengths, color, name in ((maps.upper(quad, size), "C3", "upper"), (maps.lower(quad, size), "C0", "lower")):
+            world = base + along * lengths[..., None].astype(float)
+            ends = [x.reshape(-1, 3) for x in (world[:-1, :-1], world[:-1, 1:], world[1:, :-1], world[1:, 1:])]
+            pairs = patch_triangles(*ends, along[:-1, :-1].reshape(-1, 3))
+            chosen = pairs.upper if name == "upper" else pairs.lower
+            local = (np.stack(ends, axis=1) - origin) @ axes.T
+            rows = (chosen + 4 * np.arange(len(local))[:, None, None]).reshape(-1, 3)
+            if name == "upper":
+                above.triplot(*local.reshape(-1, 3)[:, :2].T, triangles=rows, color=color, lw=0.9)
+            # The border of cells that runs through the middle of the quad.
+            edge = (world[middle // size] - origin) @ axes.T
+            side.plot(edge[:, 0], edge[:, 2], color=color, marker="o", ms=3, lw=1.2, label=f"{name} bounding points")
+        side.plot(points[middle, :, 0], points[middle, :, 2], color="C2", lw=2.0, label="surface")
+        above.set(title=f"Figure 4.{11 + column}: size {size}, from above", ylabel="across, m", aspect="equal")
+        side.set(title=f"size {size}, from the side", xlabel="along, m", ylabel="above the base, m")
+        side.grid(alpha=0.25)
+    grid[1, 0].legend(fontsize=8)
     return figure

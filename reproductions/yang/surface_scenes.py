@@ -16,15 +16,9 @@ from reproductions.warship import box, prism, rod, warship
 from thud.pairing.leaves import leaves
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field
-from thud.terrain.collision.multiresolution import (
-    COUNTS,
-    METHODS,
-    PROJECTIONS,
-    SURFACE,
-    collide,
-    vertices_of,
-)
+from thud.terrain.collision.counts import COUNTS, LAST, SURFACE
 from thud.terrain.collision.query_object import QueryObject, query_object
+from thud.terrain.collision.surface_collision import as_way, collide, vertices_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -80,11 +74,15 @@ class Way(NamedTuple):
     peaks: bool
     stage: int = SURFACE
     """Where to stop, see `collide`."""
+    any_part: bool = False
+    """End with the first part that collides."""
+    cached: bool = False
+    """Know what decided in the frame before."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one way of testing took and found: seconds (frames, movers), counts (frames, movers, 8) and which parts."""
+    """What one way of testing took and found: seconds (frames, movers), counts (frames, movers, COUNTS) and which parts."""
 
     seconds: Floats
     counts: Ints
@@ -180,6 +178,8 @@ def measure(scene: Scene, ways: Sequence[Way], repeats: int) -> list[Measured]:
     frames, many = len(scene.movers[0].poses), len(scene.movers)
     found = [Measured(np.zeros((frames, many)), np.zeros((frames, many, COUNTS), np.int64), []) for _ in ways]
     still = as_poses(None, "surface")
+    codes = [as_way(way.method, way.projection, way.peaks, way.stage, way.any_part) for way in ways]
+    known = [[np.full((mover.parts, LAST), -1) for mover in scene.movers] for _ in ways]
     for frame in range(frames):
         for one in found:
             one.hits.append([np.zeros(mover.parts, np.bool_) for mover in scene.movers])
@@ -187,16 +187,19 @@ def measure(scene: Scene, ways: Sequence[Way], repeats: int) -> list[Measured]:
             if frame < mover.first:
                 continue
             place = (scene.surface.arrays, mover.arrays, still, mover.poses[frame : frame + 1], mover.motions[frame])
-            best = np.full(len(ways), np.inf)
+            best, after = np.full(len(ways), np.inf), [known[w][k] for w in range(len(ways))]
             for _ in range(repeats):
                 for w, way in enumerate(ways):
-                    codes = (METHODS[way.method], PROJECTIONS[way.projection], int(way.peaks), way.stage)
-                    for _ in range(1 if way.method == "plain" or repeats == 1 else 3):
+                    for _ in range(1 if way.method == "every_vertex" or repeats == 1 else 3):
                         hit, counts = np.zeros(mover.parts, np.uint8), np.zeros(COUNTS, np.int64)
+                        last = known[w][k].copy() if way.cached else np.full((mover.parts, LAST), -1)
                         begin = time.perf_counter()
-                        collide(*place, *codes, hit, counts)
+                        collide(*place, codes[w], last, hit, counts)
                         best[w] = min(best[w], time.perf_counter() - begin)
                     found[w].counts[frame, k], found[w].hits[frame][k] = counts, hit.astype(np.bool_)
+                    after[w] = last
+            for w in range(len(ways)):
+                known[w][k] = after[w]
             for one, seconds in zip(found, best):
                 one.seconds[frame, k] = seconds
     return found

@@ -56,6 +56,45 @@ class Distances:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerDistances:
+    """Distances in the former frame of N pairs, of those that collide in the predicted frame."""
+
+    distance: Floats
+    """(N,) metres; 0 where they overlap in the former frame already, inf where they do not collide in the predicted one."""
+    point_a: Floats
+    """(N, 3) on A's surface, former frame; 0 where they do not collide."""
+    point_b: Floats
+    """(N, 3) on B's surface: point_a + distance * normal."""
+    normal: Floats
+    """(N, 3) unit vector from A to B, former frame; 0 for an overlap and where they do not collide."""
+    status: Bytes
+    """(N,) `Status` of the distance."""
+    collides: Bools
+    """(N,) whether the two meet in the predicted frame; so does what stays undecided."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartDistances:
+    """Distances in the former frame of the parts of a shape that collide with a surface in the predicted one."""
+
+    part: Ints
+    """(M,) which convex part of the shape, ascending."""
+    distance: Floats
+    """(M,) metres to the patches that it meets in the predicted frame; to the whole surface where it meets none and lies in the
+    ground."""
+    point_a: Floats
+    """(M, 3) on the surface, world frame."""
+    point_b: Floats
+    """(M, 3) on the part."""
+    normal: Floats
+    """(M, 3) unit vector from the surface to the part; 0 where they overlap in the former frame already."""
+    status: Bytes
+    """(M,) `Status`."""
+    patches: Ints
+    """(M,) how many patches it meets in the predicted frame."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contacts:
     """Contact points of N pairs, M in all, sorted by row."""
 

@@ -15,6 +15,7 @@ from reproductions.yang import (
     example_4_3_1,
     figures_4_11_to_4_13,
     section_5_1_1,
+    section_5_2,
     tables_4_1_to_4_3,
     tables_4_4_and_4_5,
 )
@@ -79,10 +80,17 @@ def test_the_ways_agree_on_small_objects(tmp_path: Path) -> None:
     assert (tmp_path / "yang_section_5_1_1.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_caches_and_choices_change_no_answer(tmp_path: Path) -> None:
+    assert section_5_2 in SECTIONS
+    report = Report("yang", "volumes", "ci", tmp_path)
+    section_5_2.run("ci", report)
+    assert report.close() == 0
+
+
 def test_where_the_ways_cross() -> None:
-    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 2.0)]) == pytest.approx(16.0)
-    assert section_5_1_1.crossing([(8, 0.0, 0.0, 1.5), (32, 0.0, 0.0, 2.0)]) == 0.0
-    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 0.9)]) == float("inf")
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 0.0, 2.0)]) == pytest.approx(16.0)
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.0, 1.5), (32, 0.0, 0.0, 0.0, 2.0)]) == 0.0
+    assert section_5_1_1.crossing([(8, 0.0, 0.0, 0.0, 0.5), (32, 0.0, 0.0, 0.0, 0.9)]) == float("inf")
 
 
 def test_points_in_convex_parts_and_a_closed_piece() -> None:

@@ -195,7 +195,7 @@ def one_batch(rng, surface, sheet, points, h, count, tally) -> None:
     tally.within += int((may & ~must).sum())
     # The paper's algorithms, with what is beyond them, agree with the walk.
     for row in rng.choice(count, min(count, 4), replace=False):
-        for method in ("plain", "multiresolution"):
+        for method in ("plain", "multiresolution", "auto"):
             tally.by_paper += 1
             tally.paper_differs += int(surface_collision(surface, shape, poses[row], method=method).collides != said[row])
 

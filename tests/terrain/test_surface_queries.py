@@ -567,7 +567,7 @@ def test_half_spaces() -> None:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_both_ways_find_the_same_parts(kind: str) -> None:
+def test_all_ways_find_the_same_parts(kind: str) -> None:
     surface, _sheet, _h, points = case(kind)
     rng = np.random.default_rng(26)
     parts = [SHAPES[name] for name in ("sphere", "box", "hull", "cylinder", "capsule")]
@@ -576,19 +576,61 @@ def test_both_ways_find_the_same_parts(kind: str) -> None:
     fewer = 0
     for pose in poses_near(points, 5 if SMALL else 20, 28, 0.8):
         motion = rng.normal(size=3) * 0.1
-        plain = surface_collision(surface, shape, pose, motion=motion, method="plain")
-        multi = surface_collision(surface, shape, pose, motion=motion, method="multiresolution")
-        assert multi.counts["projected"] <= plain.counts["projected"]
-        fewer += multi.counts["projected"] < plain.counts["projected"]
-        assert multi.counts["boxes"] == plain.counts["boxes"] >= multi.counts["planes"] == plain.counts["planes"]
+        every, plain, multi, auto = (
+            surface_collision(surface, shape, pose, motion=motion, method=method)
+            for method in ("every_vertex", "plain", "multiresolution", "auto")
+        )
+        assert auto.counts["projected"] == 0
+        assert multi.counts["projected"] <= plain.counts["projected"] <= every.counts["projected"]
+        fewer += multi.counts["projected"] < every.counts["projected"]
+        for one in (plain, multi, auto):
+            assert one.counts["boxes"] == every.counts["boxes"] >= one.counts["planes"] == every.counts["planes"]
         rows = as_poses(pose, "p")
         for k, part in enumerate(parts):
             at = thud.Pose.from_rows(rows) @ thud.Pose.from_rows(as_poses(inner[k], "p"))
             meets = bool(thud.intersects(surface, part, None, at)[0])
-            assert plain.parts[k] == multi.parts[k] == meets
+            assert every.parts[k] == plain.parts[k] == multi.parts[k] == auto.parts[k] == meets
+        first = surface_collision(surface, shape, pose, any_part=True)
+        assert first.collides == auto.collides
+        assert first.parts.sum() <= 1
         single = surface_collision(surface, parts[0], thud.Pose.from_rows(rows), surface_pose=None)
         assert single.parts.shape == (1,)
+        # By vertices alone "auto" may not differ from the way it has chosen.
+        alone = [surface_collision(surface, shape, pose, method=way, peaks=False).parts for way in ("plain", "auto")]
+        np.testing.assert_array_equal(*alone)
     assert fewer > 0
+
+
+@pytest.mark.parametrize("method", ["plain", "multiresolution", "auto"])
+@pytest.mark.parametrize("peaks", [False, True])
+def test_a_cache_changes_no_answer(method: str, peaks: bool) -> None:
+    # What decided in the last frame may lie elsewhere in this one: jumps, and frames in which nothing is met.
+    surface, _sheet, _h, points = case("one map")
+    parts = [SHAPES[name] for name in ("sphere", "box", "hull")]
+    shape = thud.Compound(parts, poses_near(np.zeros((1, 3)), len(parts), 31, 0.5))
+    cache, rng, saved = thud.PairCache(), np.random.default_rng(32), 0
+    at = np.array(points[len(points) // 2])
+    for frame in range(20 if SMALL else 60):
+        at = points[rng.integers(len(points))].copy() if frame % 15 == 0 else at + rng.normal(size=3) * 0.02
+        pose = thud.Pose(at + (0.0, 0.0, 5.0 if frame % 11 == 10 else 0.0))
+        known = surface_collision(surface, shape, pose, method=method, peaks=peaks, cache=cache)
+        fresh = surface_collision(surface, shape, pose, method=method, peaks=peaks)
+        np.testing.assert_array_equal(known.parts, fresh.parts)
+        tests = [sum(x.counts[k] for k in ("coarsest", "finer", "finest", "projected")) for x in (known, fresh)]
+        saved += tests[1] - tests[0]
+    assert saved > 0 or (method == "auto" and peaks)
+
+
+def test_planes_reject_vertices() -> None:
+    # 2.6: of a tall part over flat land only the lowest vertices come between the planes.
+    z = 0.1 * np.random.default_rng(33).normal(size=(17, 17))
+    surface = from_heights(z, 1.0, samples=8, thickness=2.0).surface
+    tower, pose = thud.Box((0.5, 0.5, 5.0)), thud.Pose((8.0, 8.0, 5.2))
+    every = surface_collision(surface, tower, pose, method="every_vertex", peaks=False)
+    plain = surface_collision(surface, tower, pose, method="plain", peaks=False)
+    assert plain.collides == every.collides
+    assert plain.counts["vertices_beyond"] >= 4
+    assert plain.counts["projected"] < every.counts["projected"]
 
 
 def test_no_part_is_lost_to_a_later_volume() -> None:
@@ -605,7 +647,7 @@ def test_no_part_is_lost_to_a_later_volume() -> None:
     for peaks in (False, True):
         found = surface_collision(surface, shape, method="multiresolution", peaks=peaks)
         assert found.parts.all()
-    assert found.counts["projected"] < 0.1 * surface_collision(surface, shape, method="plain").counts["projected"]
+    assert found.counts["projected"] < 0.1 * surface_collision(surface, shape, method="every_vertex").counts["projected"]
 
 
 def test_a_peak_pierces_a_face_without_a_vertex_below() -> None:
@@ -614,16 +656,20 @@ def test_a_peak_pierces_a_face_without_a_vertex_below() -> None:
     surface = from_heights(z, 1.0, samples=8, thickness=2.0).surface
     plate, pose = thud.Box((1.8, 1.8, 0.05)), thud.Pose((4.1, 4.1, 0.4))
     assert thud.intersects(surface, plate, None, pose)[0]
-    for method in ("plain", "multiresolution"):
+    for method in ("every_vertex", "plain", "multiresolution", "auto"):
         assert surface_collision(surface, plate, pose, method=method).collides
         assert not surface_collision(surface, plate, pose, method=method, peaks=False).collides
 
 
-def test_which_way_is_chosen_by_the_object() -> None:
+def test_which_way_is_chosen_by_the_part() -> None:
+    # "auto" asks volumes for parts of many vertices.
     surface = case("one map")[0]
-    assert surface_collision(surface, thud.Box((1, 1, 1))).method == "plain"
-    many = thud.Compound([thud.Sphere(0.2)] * 40, thud.Pose(np.random.default_rng(30).normal(size=(40, 3))))
-    assert surface_collision(surface, many).method == "multiresolution"
+    few = surface_collision(surface, thud.Box((1, 1, 1)), peaks=False)
+    assert few.counts["coarsest"] + few.counts["finer"] + few.counts["finest"] + few.counts["volumes_apart"] == 0
+    points = np.random.default_rng(30).normal(size=(200, 3))
+    ball = thud.ConvexHull(points / np.linalg.norm(points, axis=1, keepdims=True))
+    many = surface_collision(surface, ball, peaks=False)
+    assert many.counts["coarsest"] + many.counts["finer"] + many.counts["finest"] > 0
     for projection in ("alpha_plane", "cubic"):
-        found = surface_collision(surface, many, method="multiresolution", projection=projection)
-        np.testing.assert_array_equal(found.parts, surface_collision(surface, many, method="plain").parts)
+        found = surface_collision(surface, ball, method="multiresolution", projection=projection)
+        np.testing.assert_array_equal(found.parts, surface_collision(surface, ball, method="plain").parts)

@@ -35,6 +35,17 @@ def moved(rows: Floats, motion: Floats, time: Floats) -> Floats:
     return np.concatenate([rotation.reshape(-1, 9), rows[:, 9:] + motion[:, :3] * time[:, None]], axis=1)
 
 
+def predicted_rows(rows: Floats, motion: Floats) -> Floats:
+    """Poses at the end of their motions, (N, 3) or (N, 6); one of either for all."""
+    if not motion.any():
+        return rows if len(rows) >= len(motion) else np.repeat(rows, len(motion), axis=0)
+    count = max(len(rows), len(motion)) if len(rows) and len(motion) else 0
+    whole = np.zeros((count, 6))
+    whole[:, : motion.shape[1]] = motion
+    rows = np.broadcast_to(rows, (count, 12))
+    return np.ascontiguousarray(moved(rows, whole, np.ones(count)))
+
+
 def reach_about_origin(shape: Shape, inner: Floats) -> float:
     """The farthest that a point of the shape, at a (12,) pose in another frame, is from the origin of that frame."""
     center, radius = shape.bounding_sphere()

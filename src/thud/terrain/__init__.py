@@ -12,14 +12,15 @@ _NAMES = {
     "GridField": "thud.terrain.making.fields",
     "MadeSurface": "thud.terrain.making.make",
     "Samples": "thud.terrain.surface",
-    "SurfaceCollision": "thud.terrain.collision.multiresolution",
+    "SurfaceCollision": "thud.terrain.collision.surface_collision",
     "backward_project": "thud.terrain.projection.backward",
+    "former_distance": "thud.terrain.collision.former_distance",
     "forward_project": "thud.terrain.projection.forward",
     "from_field": "thud.terrain.making.make",
     "from_heights": "thud.terrain.making.heights",
     "from_mesh": "thud.terrain.making.make",
     "patch_triangles": "thud.terrain.bounding.triangles",
-    "surface_collision": "thud.terrain.collision.multiresolution",
+    "surface_collision": "thud.terrain.collision.surface_collision",
 }
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Samples",
     "SurfaceCollision",
     "backward_project",
+    "former_distance",
     "forward_project",
     "from_field",
     "from_heights",
@@ -41,7 +43,8 @@ __all__ = [
 if TYPE_CHECKING:
     from thud.terrain.bounding.maps import BoundingMaps
     from thud.terrain.bounding.triangles import patch_triangles
-    from thud.terrain.collision.multiresolution import SurfaceCollision, surface_collision
+    from thud.terrain.collision.former_distance import former_distance
+    from thud.terrain.collision.surface_collision import SurfaceCollision, surface_collision
     from thud.terrain.making.fields import GridField
     from thud.terrain.making.heights import from_heights
     from thud.terrain.making.make import MadeSurface, from_field, from_mesh

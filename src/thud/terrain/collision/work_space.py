@@ -51,7 +51,7 @@ class WorkSpace(NamedTuple):
     points: Floats
     """(8, 3) of a bounding volume."""
     cells: Ints
-    """Stack of cells: step, x, y."""
+    """Stack of cells: step, x, y; in `multiresolution.py` also levels to skip."""
     nodes: Ints
     """Stack of nodes of the surface's tree."""
     result: Floats
@@ -70,7 +70,7 @@ def new_work_space(room):
         np.empty((4, 3)),
         np.empty((PIECE_STACK, 3)),
         np.empty((8, 3)),
-        np.empty((CELL_STACK, 3), np.int64),
+        np.empty((CELL_STACK, 4), np.int64),
         np.empty(NODE_STACK, np.int64),
         np.zeros(RESULT),
         np.empty((room, 4), np.int64),
