@@ -74,6 +74,7 @@ _NAMES = {
 
 _MODULES = {
     "broadphase",
+    "dynamics",
     "errors",
     "geometry",
     "shapes",
@@ -134,6 +135,7 @@ __all__ = [
     "decompose",
     "distance",
     "distance_pairs",
+    "dynamics",
     "errors",
     "former_distance",
     "geometry",
@@ -155,7 +157,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, errors, geometry, imagespace, io, particles, shapes, terrain
+    from thud import broadphase, continuous, dynamics, errors, geometry, imagespace, io, particles, shapes, terrain
     from thud.errors import ThudError
     from thud.pairing.pair_cache import PairCache
     from thud.pose import Pose

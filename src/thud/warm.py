@@ -22,13 +22,14 @@ from thud.errors import InvalidInputError, ThudError
 _MARK = b"from thud._core.decorators import"
 
 #: Groups of kernels, in the order of the layers.
-GROUPS = ("convex", "mesh", "heightfield", "world", "terrain", "particles", "imagespace")
+GROUPS = ("convex", "mesh", "heightfield", "world", "terrain", "particles", "imagespace", "dynamics")
 
 #: Groups that modules below `thud` are in, the first row that fits; what fits none is convex. Some are of use to several.
 _MODULES = (
     (GROUPS, ("math.pose_rows",)),
     (("heightfield",), ("heightfield.*", "bvh.height_tree")),
     (("terrain",), ("terrain.*",)),
+    (("dynamics",), ("dynamics.*",)),
     (("particles",), ("particles.*",)),
     (("imagespace",), ("imagespace.*",)),
     (("world",), ("broadphase.*", "world.*")),

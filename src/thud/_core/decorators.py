@@ -85,6 +85,7 @@ _TUPLES = {
     "contact_columns": "thud.world.record_types:CONTACT_COLUMNS",
     "point_list": "thud.world.record_types:POINT_LIST",
     "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
+    "rigid_state": "thud.dynamics.state_type:RIGID_STATE",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

@@ -1,0 +1,34 @@
+"""What happens then: rigid bodies that move, turn and fall ([Slides], physics)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+#: Public names and the module each comes from, imported on first use.
+_NAMES = {
+    "INTEGRATORS": "thud.dynamics.integrator_names",
+    "RigidBodies": "thud.dynamics.rigid_bodies",
+    "inertia_of_points": "thud.dynamics.inertia",
+    "inertia_of_shape": "thud.dynamics.inertia",
+    "world_inertia": "thud.dynamics.inertia",
+}
+
+__all__ = ["INTEGRATORS", "RigidBodies", "inertia_of_points", "inertia_of_shape", "world_inertia"]
+
+if TYPE_CHECKING:
+    from thud.dynamics.inertia import inertia_of_points, inertia_of_shape, world_inertia
+    from thud.dynamics.integrator_names import INTEGRATORS
+    from thud.dynamics.rigid_bodies import RigidBodies
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'thud.dynamics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
