@@ -73,8 +73,8 @@ def run(size: str, report: Report) -> None:
     bound = float(np.abs(found["semi_implicit"].energy / found["semi_implicit"].energy[0] - 1.0).max())
     report.compare(
         "The algorithm integrates r, v, A and L by Euler's method.",
-        f"L is kept to {lost['slides']:.0e}, energy changes by {100 * drift['slides']:+.2f} % over {steps:,} steps: with L kept "
-        "and A off by the second order in each step the spin moves to the axis of the least moment, where energy is greatest.",
+        f"L is kept to {lost['slides']:.0e}, energy changes by {100 * drift['slides']:+.2f} % over {steps:,} steps: with L "
+        "kept and A off by the second order in each step the spin moves to the axis of the least moment, where energy is greatest.",
         lost["slides"] < 1e-9,
     )
     report.compare(
