@@ -77,6 +77,11 @@ thud.raycast(surface, [1, 1, 9], [[0, 0, -1]])
 rain = thud.particles.ParticleSystem([0, 0, 9], [0, 0, -9], lifetime=2.0, birth=np.zeros(9))
 rain.impacts([thud.particles.Rectangle([-1, -1, 0], [2, 0, 0], [0, 2, 0])], 0.0, 2.0)
 """,
+    "dynamics": """
+bodies = thud.dynamics.RigidBodies.of_shapes(box)
+bodies.step(0.01)
+bodies.energy(), bodies.point_motion(0, [0, 0, 1])
+""",
     "imagespace": "thud.imagespace.interference([mesh, mesh], thud.Pose([[0, 0, 0], [0.2, 0.1, 0]]))",
 }
 

@@ -74,7 +74,7 @@ def run(size: str, report: Report) -> None:
     report.compare(
         "The algorithm integrates r, v, A and L by Euler's method.",
         f"L is kept to {lost['slides']:.0e}, energy changes by {100 * drift['slides']:+.2f} % over {steps:,} steps: with L "
-        "kept and A off by the second order in each step the spin moves to the axis of the least moment, where energy is greatest.",
+        "kept and A off by the second order in each step the spin moves to the axis of the least moment, that of most energy.",
         lost["slides"] < 1e-9,
     )
     report.compare(

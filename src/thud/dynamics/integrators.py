@@ -7,7 +7,7 @@ step. Auxiliary: I^-1 = A Ibody^-1 A^T (similarity transform), omega = I^-1 L.
 - `semi_implicit_step`: velocity and momentum first, then position and rotation with the new ones. A turn free of torque is
   split into turns about the principal axes, each of which is solved exactly (Dullweber, Leimkuhler and McLachlan, J. Chem.
   Phys. 107, 1997): symplectic as the step of r and v is, so that energy stays within a bound and angular momentum is kept to
-  roundoff. With the angular velocity of the beginning or the end of the step instead, energy runs away as it does in the slides' step.
+  roundoff. With the angular velocity of the beginning or the end of the step, energy runs away as in the slides' step.
 - `rk4_step`: classical Runge-Kutta on r, v, A, L.
 - `implicit_gyroscopic_step`: the equation I domega/dt = tau - omega x I omega, implicit in the body's frame (Catto, Numerical
   methods, GDC 2015), by Newton's method. It never gains energy; it does not keep angular momentum.
