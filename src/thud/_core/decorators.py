@@ -86,6 +86,8 @@ _TUPLES = {
     "point_list": "thud.world.record_types:POINT_LIST",
     "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
     "rigid_state": "thud.dynamics.state_type:RIGID_STATE",
+    "solver_bodies": "thud.dynamics.state_type:SOLVER_BODIES",
+    "contact_points": "thud.dynamics.state_type:CONTACT_POINTS",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

@@ -15,6 +15,34 @@ GYRO_CHANGE = 1e-14
 #: 0.5.
 NEAREST_ROUNDS = 6
 
+#: A contact pushes a penetration out like a spring of so many cycles a sub-step: at 240 sub-steps a second 30 cycles a second,
+#: as in Box2D v3. With twice as many a stack of three boxes rocks for ever: impulses reach all of it only after several
+#: sub-steps, and what comes late drives it. Between a moving body and one that is not moved it is twice as stiff. The damping
+#: ratio is far above 1: what was pushed out does not come back. Box2D v3 has 10.
+CONTACT_CYCLES = 0.125
+CONTACT_DAMPING = 10.0
+
+#: A spring gives way under a load that stays. So the spring of a contact starts from its usual load, a mean over so many
+#: seconds: stacks come to rest at the slop, whatever they weigh. With half as many a stack of ten boxes at 4 sub-steps is not
+#: calm.
+USUAL_SECONDS = 2.0
+
+#: Penetration that is left alone, in sizes of the smallest moving body: contacts rest in it, instead of coming and going.
+SLOP_SIZE = 1e-4
+
+#: Bodies are pushed apart no faster than this (m/s), so that a deep overlap at the start does not fling them. Box2D's.
+PUSH_SPEED = 3.0
+
+#: Impacts slower than this (m/s) do not bounce, so that what rests does not tremble: falls of 5 cm. `World` takes another.
+BOUNCE_THRESHOLD = 1.0
+
+#: Contacts are looked for this far (in sizes of the smallest moving body) beyond the surfaces, or as far as the fastest body
+#: goes in a step if that is less: within it bodies are stopped where they would meet.
+MARGIN_SIZE = 1.0
+
+#: The least margin, in sizes of the smallest moving body: points of contact that part by less are kept, with their impulses.
+MARGIN_LEAST = 0.02
+
 #: An inertia matrix is taken as symmetric and positive if it is to within this part of its largest entry; the triangle
 #: inequality of its principal moments may be violated by as much.
 INERTIA_SLACK = 1e-9

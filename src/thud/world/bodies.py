@@ -37,6 +37,10 @@ class Bodies:
             "center_of_mass": np.full((capacity, 3), np.nan),
             "friction": np.zeros(capacity),
             "restitution": np.zeros(capacity),
+            "force": np.zeros((capacity, 3)),
+            "torque": np.zeros((capacity, 3)),
+            "damping": np.zeros((capacity, 2)),
+            "gravity_scale": np.ones(capacity),
             "shape": np.full(capacity, -1, dtype=np.int64),
             "rules": np.zeros((capacity, 3), dtype=np.uint64),
             "generation": np.zeros(capacity, dtype=np.int64),
@@ -70,6 +74,13 @@ class Bodies:
     friction: Floats
     restitution: Floats
     """(C,) coefficients."""
+    force: Floats
+    torque: Floats
+    """(C, 3) N and N m about the centre of mass, world frame, through the next step."""
+    damping: Floats
+    """(C, 2) linear and angular, 1/s."""
+    gravity_scale: Floats
+    """(C,) by how much gravity acts."""
     shape: Ints
     """(C,) index into the shape set."""
     rules: npt.NDArray[np.uint64]
@@ -100,6 +111,8 @@ class Bodies:
             row = self.used
             self.used += 1
         self.alive[row] = self.moved[row] = self.enabled[row] = True
+        self.force[row] = self.torque[row] = self.damping[row] = 0.0
+        self.gravity_scale[row] = 1.0
         self.generation[row] += 1
         self.revision[row] += 1
         return row
@@ -116,6 +129,8 @@ class Bodies:
         rows[reused:] = self.used + np.arange(fresh)
         self.used += fresh
         self.alive[rows] = self.moved[rows] = self.enabled[rows] = True
+        self.force[rows] = self.torque[rows] = self.damping[rows] = 0.0
+        self.gravity_scale[rows] = 1.0
         self.generation[rows] += 1
         self.revision[rows] += 1
         return rows

@@ -59,12 +59,12 @@ from thud.world.body_gates import (
     each,
     refuse_moving_surface,
 )
-from thud.world.columns import BodyColumns
 from thud.world.contact_records import ContactRecords
 from thud.world.events import events_between
 from thud.world.find_contacts import find_contacts
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes
+from thud.world.physics import WorldPhysics
 from thud.world.rays import BodyTree, first_hits
 from thud.world.shape_queries import Asked
 from thud.world.shape_set import ShapeSet
@@ -79,7 +79,7 @@ MIDPHASES = ("auto", "none", "hull", "spm", "image")
 _ALL_PAIRS = 2_000_000
 
 
-class World(BodyColumns):
+class World(WorldPhysics):
     """Thousands of shapes that move.
 
     Parameters
@@ -94,6 +94,10 @@ class World(BodyColumns):
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
     caches : keep axes, contacts and fronts from frame to frame; the answers are the same without
     threads : how many to use; default all cores
+    gravity : (3,) m / s^2, of `step`
+    friction_rule, restitution_rule : how the coefficients of two bodies become that of their contact: "geometric" mean,
+        "average", "minimum", "maximum" or "product"
+    bounce_threshold : m/s; slower impacts do not bounce. Default: 1
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
     `StaleHandleError`. Static bodies never meet static bodies. Ground (a `DisplacedSurface`, a `HeightField` without a
@@ -109,7 +113,12 @@ class World(BodyColumns):
         filter: Filter | None = None,  # noqa: A002
         caches: bool = True,
         threads: int | None = None,
+        gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+        friction_rule: str = "geometric",
+        restitution_rule: str = "maximum",
+        bounce_threshold: float | None = None,
     ) -> None:
+        self._begin_physics(gravity, friction_rule, restitution_rule, bounce_threshold)
         if midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
         if filter is not None and not callable(filter):

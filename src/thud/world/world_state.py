@@ -14,13 +14,15 @@ from thud.errors import InvalidInputError
 from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
 from thud.world.body_gates import as_frictions, as_inertias, as_restitutions, refuse_rows
+from thud.world.body_rows import ROW_MASK
+from thud.world.contact_records import KEPT, NO_POINTS, PointList
 from thud.world.shape_state import check_rigid, flatten, unflatten
 from thud.world.tolerances import SAVED_BODIES
 
 if TYPE_CHECKING:
     from thud.world.world import World
 
-VERSION = 2
+VERSION = 3
 
 #: Arrays of a state: type, and shape with -1 for "any number of rows". `used` rows where it says N.
 N = -2
@@ -33,6 +35,10 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "center_of_mass": ("<f8", (N, 3)),
     "friction": ("<f8", (N,)),
     "restitution": ("<f8", (N,)),
+    "force": ("<f8", (N, 3)),
+    "torque": ("<f8", (N, 3)),
+    "damping": ("<f8", (N, 2)),
+    "gravity_scale": ("<f8", (N,)),
     "shape": ("<i8", (N,)),
     "rules": ("<u8", (N, 3)),
     "generation": ("<i8", (N,)),
@@ -49,13 +55,17 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "shape_int_starts": ("<i8", (-1,)),
     "shape_reals": ("<f8", (-1,)),
     "shape_ints": ("<i8", (-1,)),
+    "contact_pairs": ("<i8", (-1, 2)),
+    "contact_counts": ("<i8", (-1,)),
+    "contact_feature": ("<i8", (-1,)),
+    "contact_columns": ("<f8", (-1, KEPT)),
 }
 
 #: Columns of `Bodies` that are saved; its `bounds` are made anew, and all bodies count as moved.
 COLUMNS = tuple(name for name, (_, shape) in ARRAYS.items() if shape[0] == N)
 
 #: What an unused row holds.
-_EMPTY = {"mass": np.nan, "inertia": np.nan, "center_of_mass": np.nan, "shape": -1}
+_EMPTY = {"mass": np.nan, "inertia": np.nan, "center_of_mass": np.nan, "shape": -1, "gravity_scale": 1.0}
 
 #: What else a state has.
 VALUES = ("version", "options", "names", "meshes")
@@ -72,6 +82,11 @@ def state_of(world: World) -> dict[str, Any]:
             "midphase": world.midphase,
             "caches": bool(world.caches),
             "threads": world.threads,
+            "gravity": world.gravity.tolist(),
+            "friction_rule": world.friction_rule,
+            "restitution_rule": world.restitution_rule,
+            "bounce_threshold": world.bounce_threshold,
+            "time": world.time,
         }
         | ({} if world.image is None else {"image": asdict(world.image)}),
         "names": [[row, name] for row, name in sorted(bodies.names.items())],
@@ -85,14 +100,49 @@ def state_of(world: World) -> dict[str, Any]:
             column[unused] = _EMPTY.get(name, 0)
         state[name] = column
     check_rigid(state["poses"][~unused], "poses")
-    return state | flatten(shapes.shapes)
+    return state | _contacts_of(world) | flatten(shapes.shapes)
+
+
+def _contacts_of(world: World) -> dict[str, Any]:
+    """What the last step left of each point of contact: the next one starts from it."""
+    records = world._records
+    points = records.points if records.width == KEPT else NO_POINTS
+    columns = records.columns if records.width == KEPT else np.empty((0, KEPT))
+    return {
+        "contact_pairs": points.pairs.copy(),
+        "contact_counts": points.length.copy(),
+        "contact_feature": points.feature.copy(),
+        "contact_columns": columns.copy(),
+    }
+
+
+def _put_contacts(world: World, state: Mapping[str, Any]) -> None:
+    """The other way."""
+    counts = state["contact_counts"]
+    if len(counts):
+        starts = np.cumsum(counts) - counts
+        world._records.points = PointList(state["contact_pairs"].copy(), starts, counts.copy(), state["contact_feature"].copy())
+        world._records.width, world._records.columns = KEPT, state["contact_columns"].copy()
+
+
+def _check_contacts(state: Mapping[str, Any]) -> None:
+    pairs, counts, columns = state["contact_pairs"], state["contact_counts"], state["contact_columns"]
+    if len(counts) != len(pairs) or (counts < 0).any() or (counts > len(columns)).any() or counts.sum() != len(columns):
+        raise InvalidInputError("contact_counts: expected one a pair, and so many points in all")
+    if len(state["contact_feature"]) != len(columns) or not np.isfinite(columns).all():
+        raise InvalidInputError("contact_columns: expected finite numbers, a row a point")
+    rows = pairs & ROW_MASK
+    if (pairs < 0).any() or (np.diff(rows[:, 0] * 2**32 + rows[:, 1]) <= 0).any():
+        raise InvalidInputError("contact_pairs: expected handles, sorted by their rows")
 
 
 def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., Any] | None) -> World:  # noqa: A002
     """See `World.from_state`."""
     _check_layout(state)
     _check_bodies(state)
+    _check_contacts(state)
     options = _checked_options(state["options"])
+    time = options.pop("time")
     shapes = unflatten(state)
     users = _users(state, len(shapes))
     _check_surfaces(state, shapes)
@@ -108,6 +158,8 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     bodies.moved[:used] = alive
     bodies.names, bodies.free = names, state["free_rows"].tolist()
     world._shapes.restore(shapes, users, state["free_shapes"].tolist())
+    _put_contacts(world, state)
+    world.time = time
     return world
 
 
@@ -167,6 +219,9 @@ def _check_physics(state: Mapping[str, Any], alive: npt.NDArray[np.bool_], mass:
     refuse_rows(~(known | unknown), "center_of_mass", "is neither finite nor all NaN")
     as_frictions(state["friction"][alive], int(alive.sum()))
     as_restitutions(state["restitution"][alive], int(alive.sum()))
+    for name in ("force", "torque", "damping", "gravity_scale"):
+        if not np.isfinite(state[name][alive]).all() or (name == "damping" and (state[name][alive] < 0.0).any()):
+            raise InvalidInputError(f"{name}: expected finite numbers" + (" of at least 0" if name == "damping" else ""))
 
 
 def _checked_options(options: Any) -> dict[str, Any]:
@@ -176,6 +231,11 @@ def _checked_options(options: Any) -> dict[str, Any]:
         "midphase": (str,),
         "caches": (bool,),
         "threads": (int, type(None)),
+        "gravity": (list,),
+        "friction_rule": (str,),
+        "restitution_rule": (str,),
+        "bounce_threshold": (float,),
+        "time": (float,),
     }
     if isinstance(options, dict) and "image" in options:
         # Only where the mid phase is "image".
@@ -189,7 +249,9 @@ def _checked_options(options: Any) -> dict[str, Any]:
             raise InvalidInputError(f"{name}: expected {' or '.join(t.__name__ for t in allowed)}, got {options[name]!r}")
     if options["threads"] is not None and options["threads"] < 1:
         raise InvalidInputError(f"threads: expected at least 1, got {options['threads']}")
-    return options
+    if [type(value) for value in options["gravity"]] != [float] * 3 or not np.isfinite(options["time"]):
+        raise InvalidInputError("gravity, time: expected three numbers, and a finite one")
+    return dict(options)
 
 
 def _checked_image(given: Any) -> ImageOptions:

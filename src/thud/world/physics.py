@@ -1,0 +1,149 @@
+"""What happens after contact: forces on the bodies of a world, and its time steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints, finite_array
+from thud.broadphase.boxes import STATIC
+from thud.dynamics.tolerances import BOUNCE_THRESHOLD
+from thud.errors import InvalidInputError
+from thud.gates import as_positive, as_vector
+from thud.world.body_gates import as_velocities, each, refuse_rows
+from thud.world.columns import BodyColumns
+
+if TYPE_CHECKING:
+    from thud.world.step import Moments
+
+#: How the coefficients of two bodies become that of their contact.
+RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "geometric": lambda a, b: np.sqrt(a * b),
+    "average": lambda a, b: 0.5 * (a + b),
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "product": lambda a, b: a * b,
+}
+
+
+class WorldPhysics(BodyColumns):
+    """The part of `World` that is about forces and time."""
+
+    gravity: Floats
+    friction_rule: str
+    restitution_rule: str
+    bounce_threshold: float
+    time: float
+    """Seconds that `step` has gone on by."""
+    lost: Ints
+    """Handles of bodies that the last step would have moved beyond the limits of poses: they stay where they were, at rest."""
+    _moments: Moments | None
+
+    def _begin_physics(
+        self, gravity: npt.ArrayLike, friction_rule: str, restitution_rule: str, bounce_threshold: float | None
+    ) -> None:
+        """The gate of what `World` is told."""
+        self.gravity = as_vector(gravity, "gravity")
+        for name, rule in (("friction_rule", friction_rule), ("restitution_rule", restitution_rule)):
+            if rule not in RULES:
+                raise InvalidInputError(f"{name}: expected one of {', '.join(RULES)}, got {rule!r}")
+        self.friction_rule, self.restitution_rule = friction_rule, restitution_rule
+        threshold = BOUNCE_THRESHOLD if bounce_threshold is None else bounce_threshold
+        self.bounce_threshold = as_positive(threshold, "bounce_threshold", zero=True)
+        self.time, self.lost = 0.0, np.empty(0, np.int64)
+        self._moments = None
+
+    def _pushed(self, handles: npt.ArrayLike, value: npt.ArrayLike, name: str) -> tuple[Ints, Floats]:
+        """The gate of forces: rows and (N, 3)."""
+        rows = self._bodies.rows(handles)
+        found = each(as_velocities(value, name), len(rows), name, 2)
+        still = (self._bodies.rules[rows, STATIC] != 0) | self._bodies.kinematic[rows]
+        refuse_rows(still & found.any(axis=1), name, "acts on a static or kinematic body, which nothing pushes")
+        return rows, found
+
+    def _arms(self, rows: Ints, points: npt.ArrayLike | None) -> Floats:
+        """(N, 3) from the centres of mass to points of the world; 0 for None."""
+        if points is None:
+            return np.zeros((len(rows), 3))
+        from thud.world.step import centers_of
+
+        self._fill_masses()
+        return each(as_velocities(points, "points"), len(rows), "points", 2) - centers_of(self._bodies, rows)
+
+    def apply_force(self, handles: npt.ArrayLike, force: npt.ArrayLike, points: npt.ArrayLike | None = None) -> None:
+        """Push bodies through the next step: (3,) or (N, 3) newtons, world frame, at the centres of mass or at points (3,) or
+        (N, 3) of the world. Forces add up, and end with the step."""
+        rows, found = self._pushed(handles, force, "force")
+        arms = self._arms(rows, points)
+        np.add.at(self._bodies.force, rows, found)
+        np.add.at(self._bodies.torque, rows, np.cross(arms, found))
+
+    def apply_torque(self, handles: npt.ArrayLike, torque: npt.ArrayLike) -> None:
+        """Turn bodies through the next step: (3,) or (N, 3) newton metres about their centres of mass, world frame."""
+        rows, found = self._pushed(handles, torque, "torque")
+        np.add.at(self._bodies.torque, rows, found)
+
+    def apply_impulse(self, handles: npt.ArrayLike, impulse: npt.ArrayLike, points: npt.ArrayLike | None = None) -> None:
+        """Change the velocities of bodies now: (3,) or (N, 3) newton seconds, world frame, at the centres of mass or at points
+        (3,) or (N, 3) of the world. A body that is named twice is pushed twice."""
+        from thud.world.step import push_now
+
+        rows, found = self._pushed(handles, impulse, "impulse")
+        self._fill_masses()
+        push_now(self._bodies, rows, found, self._arms(rows, points))
+
+    def damping(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+        """(N,) and (N,) linear and angular damping, 1/s."""
+        found = self._bodies.damping[self._rows(handles)]
+        return found[:, 0], found[:, 1]
+
+    def set_damping(self, handles: npt.ArrayLike, linear: npt.ArrayLike = 0.0, angular: npt.ArrayLike = 0.0) -> None:
+        """Let velocities fade: one or N rates, 1/s, of at least 0. Without forces a velocity falls to 1/e in 1 / rate s."""
+        rows = self._bodies.rows(handles)
+        for column, (value, name) in enumerate(((linear, "linear"), (angular, "angular"))):
+            rate = each(finite_array(value, name), len(rows), name)
+            refuse_rows(rate < 0.0, name, "is negative; expected a rate of at least 0")
+            self._bodies.damping[rows, column] = rate
+
+    def gravity_scale(self, handles: npt.ArrayLike | None = None) -> Floats:
+        """(N,) by how much gravity acts on bodies."""
+        return self._bodies.gravity_scale[self._rows(handles)]
+
+    def set_gravity_scale(self, handles: npt.ArrayLike, scale: npt.ArrayLike) -> None:
+        """Let gravity act on bodies more or less: one or N numbers, 0 for not at all."""
+        rows = self._bodies.rows(handles)
+        self._bodies.gravity_scale[rows] = each(finite_array(scale, "scale"), len(rows), "scale")
+
+    def energy(self) -> tuple[float, float]:
+        """(kinetic, potential) energy of the bodies that move freely, joules; the potential is 0 at the world's origin."""
+        from thud.world.step import energy_of
+
+        self._fill_masses()
+        return energy_of(self._bodies, self.gravity)
+
+    def _fill_masses(self) -> None:
+        """Bodies that move freely and were given no mass get that of their shape at 1,000 kg / m^3."""
+        from thud.world.step import fill_masses
+
+        fill_masses(self._bodies, self._shapes)
+
+    def step(self, dt: float, substeps: int = 4) -> None:
+        """Go on by dt seconds: gravity, forces, contacts with friction and restitution.
+
+        Bodies that are neither static nor kinematic move freely. One that was given no mass gets that of its shape at
+        1,000 kg / m^3. Kinematic bodies move by their velocities. Sensors report and push nothing.
+
+        Parameters
+        ----------
+        dt : seconds; 1/60 is usual
+        substeps : how often the solver divides it: more are stiffer, and cost as much more
+        """
+        from thud.world.step import step
+
+        if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+            raise InvalidInputError(f"substeps: expected a whole number of at least 1, got {substeps!r}")
+        world: Any = self
+        step(world, as_positive(dt, "dt"), int(substeps))
