@@ -136,8 +136,8 @@ def test_much_on_little(ratio: float, substeps: int) -> None:
         z = made.poses([light, heavy])[:, 2]
         assert z[0] > 0.46
         assert z[1] - z[0] > 0.96
-    if not SMALL:
-        assert z[1] - z[0] > 0.995
+    if not SMALL and substeps == 16:
+        assert z[1] - z[0] > 0.999
 
 
 def test_a_kinematic_body_carries_and_is_not_moved() -> None:
