@@ -34,7 +34,8 @@ from thud.shapes.packed import KIND, VERTEX_COUNT, Parts
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, Shape
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.ground import BELOW, compare, height_over, project, vertex
-from thud.terrain.collision.meets import part_in_ground, part_place, part_point, vertex_count
+from thud.terrain.collision.ground_walk import part_in_ground
+from thud.terrain.collision.meets import part_place, part_point, vertex_count
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.query_object import query_object
 from thud.terrain.collision.tolerances import PLAIN_VERTICES
@@ -318,14 +319,10 @@ def collide(
             if hits > 0:
                 hit_out[b] = 1
                 continue
-        for i in range(many):
-            item = primitives[i]
-            n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
-            low, high = heights(parts, b, rb, tb, n)
-            if near_primitive(surface, item, boxes, b) and not beyond_planes(surface, item, low, high, 0.0, 0.0):
-                if part_in_ground(surface, parts, b, rb, tb, corners, counter)[0]:
-                    hit_out[b] = 1
-                break
+        for axis in range(6):
+            box[axis] = boxes[b, axis]
+        if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+            hit_out[b] = 1
     counts_out[POINTS] += counter[0]
 
 
