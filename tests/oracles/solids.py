@@ -22,7 +22,9 @@ _GROUND = weakref.WeakKeyDictionary()
 def ground_from_heights(heights, spacing, thickness=None):
     """A displaced surface whose heights the oracle remembers."""
     made = from_heights(heights, spacing, samples=8, thickness=thickness).surface
-    _GROUND[made] = (np.asarray(heights, dtype=float), float(spacing), thickness)
+    # Directions are vertical.
+    deep = made.ground_thickness * float(np.asarray(made.directions)[0, 2])
+    _GROUND[made] = (np.asarray(heights, dtype=float), float(spacing), deep)
     return made
 
 
@@ -417,16 +419,17 @@ class Ground(Leaf):
 
     def signed(self, points):
         beyond, lift = self.lift(points)
-        if self.thickness is None:
-            deep = np.zeros(len(points))
-        else:
-            border = np.minimum(points[:, :2], self.extent - points[:, :2]).min(axis=1)
-            deep = np.maximum(np.maximum(lift, -self.thickness - lift) / self.slant, -border)
+        border = np.minimum(points[:, :2], self.extent - points[:, :2]).min(axis=1)
+        deep = np.maximum(np.maximum(lift, -self.thickness - lift) / self.slant, -border)
         return np.where(beyond > 0.0, beyond, np.where(lift > 0.0, lift / self.slant, deep))
 
     def surface_gap(self, points):
+        """To sheet, bottom and sides."""
         beyond, lift = self.lift(points)
-        return np.maximum(beyond, np.abs(lift) / self.slant)
+        border = np.abs(np.minimum(points[:, :2], self.extent - points[:, :2]).min(axis=1))
+        off = np.maximum(np.maximum(lift, -self.thickness - lift), 0.0) / self.slant
+        level = np.minimum(np.abs(lift), np.abs(lift + self.thickness)) / self.slant
+        return np.minimum(np.maximum(beyond, level), np.maximum(np.maximum(beyond, border), off))
 
     def foot(self, points):
         x, y = (np.linspace(0.0, extent, 33) for extent in self.extent)
@@ -448,7 +451,7 @@ class Ground(Leaf):
 
     def within(self, count, rng):
         points = self.skin(count, rng)[:count]
-        return points - [0.0, 0.0, 1.0] * rng.uniform(0.0, self.thickness or 0.0, (count, 1)) if self.thickness else points[:0]
+        return points - [0.0, 0.0, 1.0] * rng.uniform(0.0, self.thickness, (count, 1))
 
 
 def hull_corners(points):
@@ -700,7 +703,7 @@ def _in_leaf(points, of, leaf, turn, place, buried):
 
 
 def _in_ground(points, local, of, ground, buried):
-    """The same for a surface: a convex leaf on both sides of it, or one that is below it as a whole and not too deep."""
+    """The same for a surface: a convex leaf on both sides of it, or one with a sample in the ground."""
     beyond, lift = ground.lift(local)
     lift = lift / ground.slant
     over = beyond == 0.0
@@ -710,7 +713,9 @@ def _in_ground(points, local, of, ground, buried):
     k = int(low.argmin())
     if of.is_convex and low[k] < 0.0 < high.max():
         return float(min(-low[k], high.max())), points[k]
-    border = np.minimum(local[:, :2], ground.extent - local[:, :2]).min()
-    if buried and ground.thickness is not None and border > 0.05 and lift.min() * ground.slant > 0.05 - ground.thickness:
-        return float(-low[k]), points[k]
+    if buried:
+        deep = -ground.signed(local)
+        k = int(deep.argmax())
+        if deep[k] > 0.0:
+            return float(deep[k]), points[k]
     return -np.inf, points[k]

@@ -472,8 +472,6 @@ def check_closest_row(draw, solid, found, k, signed):
         local = (p[None] - place) @ turn
         gap = np.linalg.norm(local - leaf.foot(local))
         side = leaf.signed(local)[0]
-        if leaf.is_ground and leaf.thickness is None and side == 0.0:
-            return
         expected.append(-gap if leaf.is_solid and side < 0.0 else gap)
     best = min(expected)
     where = solid if draw.is_single else solid.part(int(number))

@@ -158,28 +158,25 @@ def test_a_cliff_beside_the_primitive_counts():
 
 
 def test_the_ground_is_in_the_box(surface):
-    """Whatever lies below the surface, down to the lower plane or the thickness."""
-    rng = np.random.default_rng(5)
-    planes, boxes = surface._bounded
-    for k in range(len(planes)):
-        weights, _ = random_places(surface, k, 300, rng)
-        vertices = surface.primitives[k][surface.primitives[k] >= 0]
-        base, direction = weights @ surface.positions[vertices], weights @ surface.directions[vertices]
-        u, v = (
-            (weights[:, 1], weights[:, 2])
-            if len(vertices) == 3
-            else (weights[:, 1] + weights[:, 2], weights[:, 2] + weights[:, 3])
-        )
-        top = surface.forward(np.full(300, k), u, v).length
-        bottom = (planes[k, 4] - (base @ planes[k, :3] - planes[k, 3])) / (direction @ planes[k, :3])
-        if surface.thickness is not None:
-            assert (bottom <= top - surface.thickness + 1e-9).all()
-            bottom = top - surface.thickness
-        assert (bottom >= planes[k, 6] - 1e-9).all()
-        points = base + (bottom + rng.random(300) * (top - bottom))[:, None] * direction
-        # Forward projection differs from the patches in the second order of the directions' change.
-        assert (points >= boxes[k, :3] - 0.05).all()
-        assert (points <= boxes[k, 3:] + 0.05).all()
+    """The columns below all samples, which the boxes of the primitives leave out."""
+    bounds = surface.bounds()
+    for quad in range(len(surface.quads)):
+        nodes = surface.samples(quad)
+        ends = nodes.point - surface.ground_thickness * nodes.direction
+        for points in (nodes.point, ends):
+            assert (points >= bounds.lower - 1e-9).all()
+            assert (points <= bounds.upper + 1e-9).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25, 64.0])
+def test_flat_land_is_solid_by_itself(unit):
+    # Without a thickness the ground ended at the lower bounding plane: on flat land at the surface itself.
+    surface = thud.terrain.DisplacedSurface(**{**SQUARE, "directions": unit * np.array(SQUARE["directions"])})
+    longest = np.hypot(4.0, 4.0)
+    deep = surface.ground_thickness * unit
+    assert 0.5 * longest <= deep <= longest
+    points = [[1.3, 2.1, 0.01], [1.3, 2.1, -0.01], [1.3, 2.1, -0.99 * deep], [1.3, 2.1, -1.01 * deep]]
+    np.testing.assert_array_equal(thud.contains(surface, points), [False, True, True, False])
 
 
 def test_forward_meets_the_samples(surface):
@@ -264,9 +261,9 @@ def test_quads_adjacent_in_the_map_may_be_far_apart_in_space():
     assert surface.samples(1).point.min() == 100.0
 
 
-def test_beyond_the_crossing_of_directions_there_is_no_ground():
-    """Directions that lean inward cross at length 2: a point beyond, projected by the roots alone, lands in the primitive
-    with its sides exchanged and was called below the surface."""
+def test_what_lies_on_any_column_is_ground():
+    """Directions that lean inward cross at length 2; beyond the crossing the columns have changed sides, and still are
+    ground."""
     positions = np.array([[0.0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]])
     inward = np.array([[1.0, 0, 1], [-1, 0, 1], [-1, 0, 1], [1, 0, 1]])
     lengths = np.full((5, 5), 5.0, dtype=np.float32)
@@ -274,8 +271,9 @@ def test_beyond_the_crossing_of_directions_there_is_no_ground():
     for primitives in ([(0, 1, 2), (0, 2, 3)], [(0, 1, 2, 3)]):
         arrays = (positions, inward, coordinates, primitives, [(0, 0, 4)], lengths)
         surface = thud.terrain.DisplacedSurface(*arrays, thickness=10.0)
-        # The first lies beyond the crossing at height 2, the second before it.
-        np.testing.assert_array_equal(thud.contains(surface, [[2.2, 2.1, 3.0], [2.2, 2.1, 1.0]]), [False, True])
+        points = [[2.2, 2.1, 3.0], [2.2, 2.1, 1.0], [3.2, 2.1, 3.0], [2.5, 2.1, 2.0]]
+        # Columns at height z are 2 |1 - z / 2| wide from the middle.
+        np.testing.assert_array_equal(thud.contains(surface, points), [True, True, False, False])
 
 
 def test_the_callers_arrays_stay_the_callers():

@@ -20,21 +20,24 @@ def flat(origin=(0.0, 0.0, 0.0), size=33, spacing=1.0):
 def test_a_half_space_that_leans_a_little_is_not_missed():
     """Its box was cut off at its height over the origin for tilts of up to 1e-6."""
     surface = flat(spacing=300.0)
-    floor = thud.HalfSpace(np.array([-1e-6, 0.0, 1.0]) / np.hypot(1.0, 1e-6), -0.005)
+    deep = surface.ground_thickness * np.asarray(surface.directions)[0, 2]
+    floor = thud.HalfSpace(np.array([-1e-6, 0.0, 1.0]) / np.hypot(1.0, 1e-6), -0.005 - deep)
     assert thud.intersects(surface, floor)[0]
-    assert not thud.intersects(surface, thud.HalfSpace([0, 0, 1], -0.005))[0]
+    assert not thud.intersects(surface, thud.HalfSpace([0, 0, 1], -0.005 - deep))[0]
 
 
 def test_contacts_of_a_half_space():
     surface = flat()
-    found = thud.contacts(surface, thud.HalfSpace([0, 0, 1], 0.1), max_points=4)
+    # It must go back to below the bottom of the ground.
+    deep = surface.ground_thickness * np.asarray(surface.directions)[0, 2]
+    found = thud.contacts(surface, thud.HalfSpace([0, 0, 1], 0.1 - deep), max_points=4)
     assert found.status[0] == thud.Status.OVERLAPPING
     np.testing.assert_allclose(found.depth, 0.1, atol=1e-12)
     np.testing.assert_allclose(found.normal, np.tile([0.0, 0, -1], (len(found.row), 1)), atol=1e-15)
-    near = thud.contacts(surface, thud.HalfSpace([0, 0, 1], -0.1), margin=0.2, max_points=4)
+    near = thud.contacts(surface, thud.HalfSpace([0, 0, 1], -0.1 - deep), margin=0.2, max_points=4)
     assert near.status[0] == thud.Status.SEPARATED
     np.testing.assert_allclose(near.depth, -0.1, atol=1e-12)
-    assert len(thud.contacts(surface, thud.HalfSpace([0, 0, 1], -0.1), margin=0.05).row) == 0
+    assert len(thud.contacts(surface, thud.HalfSpace([0, 0, 1], -0.1 - deep), margin=0.05).row) == 0
 
 
 def test_a_half_space_has_no_vertices_to_project():

@@ -14,6 +14,7 @@ from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryEr
 from thud.gates import as_directions, as_points
 from thud.shapes.shape import Part, Shape, box_of_points
 from thud.terrain import surface_check as check
+from thud.terrain.rim import rim_bits
 from thud.terrain.surface_arrays import SurfaceArrays
 from thud.terrain.tolerances import DETAIL_RATIO
 
@@ -42,7 +43,7 @@ class DisplacedSurface(Shape):
     Triangles (or quadrilaterals) of a coarse base mesh carry at each vertex a projection direction and a place (s, t) in a
     displacement map. Nodes of the map are projected from the base along the interpolated direction, as far as the map says
     times the direction's length; between four neighbouring samples the surface is a bilinear patch. Its upper side, to which
-    the directions point, is outside; the ground below it is solid down to `thickness`.
+    the directions point, is outside; the ground below it is solid down to the next sheet, and at most to `thickness`.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ class DisplacedSurface(Shape):
     details : (M, h, w) float32 detail maps, tiled over the map and added to it
     detail_ratio : samples of a detail map to one of the displacement map; a power of two. The whole surface is then sampled as
         densely, so that there is no crack. Details fade out towards edges beyond which the map or the material changes
-    thickness : how deep the ground is below the surface, in units of displacement; None: down to the lower bounding plane of
-        the primitive
+    thickness : how deep the ground is below the surface, in units of displacement; None: half to all of the longest base edge,
+        see `ground_thickness`
 
     Primitives are put in the order of their quads.
     """
@@ -175,8 +176,28 @@ class DisplacedSurface(Shape):
             codes=np.zeros(0, dtype=np.uint8),
             flat=np.zeros(0, dtype=np.uint8),
             ratio=self.detail_ratio,
-            thickness=np.inf if self.thickness is None else float(self.thickness),
+            thickness=np.inf,
+            rim=np.zeros(0, dtype=np.uint8),
+            drop=np.zeros(6),
         )
+
+    @cached_property
+    def ground_thickness(self) -> float:
+        """How deep the ground is, in units of displacement: `thickness`; without one the power of two by which directions, by
+        their mean length, lead as far as half to all of the longest base edge."""
+        if self.thickness is not None:
+            return float(self.thickness)
+        positions, directions, primitives = (np.asarray(x) for x in (self.positions, self.directions, self.primitives))
+        last = np.where(primitives[:, 3] < 0, primitives[:, 2], primitives[:, 3])
+        ring = np.column_stack([primitives[:, :3], last, primitives[:, 0]])
+        longest = float(np.linalg.norm(np.diff(positions[ring], axis=1), axis=2).max())
+        return float(2.0 ** np.floor(np.log2(longest / float(np.linalg.norm(directions, axis=1).mean()))))
+
+    @cached_property
+    def _drop(self) -> Floats:
+        """(6,) box of the ways from samples to the ends of their columns."""
+        ways = -self.ground_thickness * np.asarray(self.directions)
+        return np.concatenate([ways.min(axis=0), ways.max(axis=0)])
 
     @cached_property
     def _bounded(self) -> tuple[Floats, Floats]:
@@ -211,6 +232,9 @@ class DisplacedSurface(Shape):
             lengths=maps.lengths,
             codes=maps.codes,
             flat=maps.flat,
+            thickness=self.ground_thickness,
+            rim=rim_bits(self),
+            drop=self._drop,
         )
 
     # --- queries ------------------------------------------------------------------------------------------------------------
@@ -308,6 +332,7 @@ class DisplacedSurface(Shape):
     @cached_property
     def _corners(self) -> Floats:
         lower, upper = self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)
+        lower, upper = lower + np.minimum(self._drop[:3], 0.0), upper + np.maximum(self._drop[3:], 0.0)
         return np.array([[(lower, upper)[k >> i & 1][i] for i in range(3)] for k in range(8)])
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -59,4 +59,8 @@ class SurfaceArrays(NamedTuple):
     ratio: int
     """Samples a side of a square of the map: 1 without details."""
     thickness: float
-    """How deep the ground is below the surface, in lengths; inf: down to the primitive's lower bounding plane."""
+    """How deep the ground is below the surface, in lengths. Bounding planes are made with inf: they hold the sheet."""
+    rim: npt.NDArray[np.uint8]
+    """(Q,) bits 0 to 3: the surface ends at the quad's edge y = 0, x = side, y = side, x = 0, or at a part of it."""
+    drop: npt.NDArray[np.float64]
+    """(6,) box that holds the way from any sample to the end of its column."""

@@ -27,6 +27,8 @@ SURFACE = types.NamedTuple(
         _u1,  # flat
         types.int64,  # ratio
         types.float64,  # thickness
+        _u1,  # rim
+        types.float64[::1],  # drop
     ),
     SurfaceArrays,
 )

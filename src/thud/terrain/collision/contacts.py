@@ -1,9 +1,18 @@
-"""Contacts of a shape and a displaced surface.
+"""Contacts of a shape and the ground below a displaced surface, exact on bilinear patches.
 
-For each patch that a convex part touches, the part is lifted above it and lowered again until it touches: how much of the
-way is left is the depth along that direction. Two directions are tried, the patch's own normal and the mean of all patches
-that the part touches, weighted by area; the smaller depth counts. So a sphere in a groove gets the normals of both walls,
-and a large box that grazes the steep side of a small bump is not pushed out sideways through the whole of its length.
+A face is a patch of the sheet, of the bottom or of a side of the ground. Each face that a convex part touches, or comes within
+the margin of, gives contacts:
+
+- A rounded part is its core, a point or a segment, made larger: the closest points of core and face are the contact.
+- Other parts that are apart from the face have their closest points.
+- Else the part is lifted out of the face and lowered again until it touches: how much of the way is left is the depth along
+  that direction. Two directions are tried, the face's own normal and the mean of all faces of its kind that the part touches,
+  by area; the smaller depth counts. So a sphere in a groove gets the normals of both walls, and a large box that grazes the
+  steep side of a small bump is not pushed out sideways through the whole of its length. Vertices of the part below or above
+  the face along that direction are contacts too.
+
+A closest point on an edge counts only where no face beside it is nearer: there is no normal but those of the surface. Where
+a part is in the sheet and in the bottom or a side at once, the shorter way out counts.
 """
 
 from __future__ import annotations
@@ -15,58 +24,122 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import CAST_UNCONVERGED, HIT, OVERLAPPING, SEPARATED
 from thud.constants import TINY
-from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.gjk import part_size
 from thud.convex.own_parts import own_parts
 from thud.math.pose import load_rotation, load_translation, rotate, transform
-from thud.math.vec3 import cross, dot, norm2
+from thud.math.vec3 import cross, dot, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
-from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
-from thud.shapes.shape import HALF_SPACE
-from thud.terrain.collision.meets import part_in_ground, part_place
-from thud.terrain.collision.patch import load_patch, patch_normal, patch_point
-from thud.terrain.collision.tolerances import LIFT_CLEAR, LIFT_LEAST, SAME_NORMAL
-from thud.terrain.collision.volumes import set_points
-from thud.terrain.collision.walk import DISTANCE, GATHER, heights, near_parts, part_box, patch_query, walk_part
-from thud.terrain.collision.work_space import BEST, NEAR, STATUS, PartQuery, new_work_space
+from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
+from thud.shapes.shape import BOX, HALF_SPACE, HULL
+from thud.terrain.collision.column import FACES, SHEET, load_column, set_face
+from thud.terrain.collision.ground_walk import near_ground_parts, part_center, part_in_ground, walk_ground
+from thud.terrain.collision.meets import part_place, part_point
+from thud.terrain.collision.nearest import exact_nearest
+from thud.terrain.collision.patch import line_meets_patch, patch_normal
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
+from thud.terrain.collision.tolerances import LIFT_APART, LIFT_CLEAR, LIFT_LEAST, LIFT_STEEP, ON_EDGE, SAME_NORMAL
+from thud.terrain.collision.walk import heights, part_box, walk_part
+from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, PartQuery, new_work_space
 from thud.terrain.surface_arrays import SIDE
 
 _I = np.int64
 
 
-# Columns of a contact: depth, normal from the surface to the part (3), point on the surface (3), part, number of the patch.
-DEPTH, ALONG, AT, PART, PATCH = 0, 1, 4, 7, 8
-CONTACT = 9
+# Columns of a contact: depth, normal from the ground to the part (3), point on the ground (3), part, number of face and of the
+# part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 for a part that is in the ground
+# as a whole, of which this is a guess.
+DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, BURIED = 0, 1, 4, 7, 8, 9, 10, 11
+CONTACT = 12
 
 
-@kernel(inner="parts, i8, i8, mat3, vec3, vec3, f8, f8[:,::1]")
-def lift(parts, a, b, r, t, n, margin, corners):
-    """(found, depth, point): how far part b must be lifted along n to clear the hull of a patch; negative if it can be
+@device
+def put_contact(contacts, k, depth, n, p, part, number, row, edge):
+    """Write contact k."""
+    contacts[k, DEPTH], contacts[k, PART], contacts[k, PATCH] = depth, np.float64(part), np.float64(number)
+    contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2] = n
+    contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
+    contacts[k, ROW], contacts[k, EDGE], contacts[k, BURIED] = np.float64(row), (1.0 if edge else 0.0), 0.0
+
+
+@device
+def contact_point(contacts, k):
+    """Its point on the ground."""
+    return contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2]
+
+
+@device
+def load_face(surface, found, k, space):
+    """Face k of those found, as the patch in `space`."""
+    load_column(surface, found[k, 1], found[k, 2], found[k, 3], space.tops, space.ends)
+    set_face(found[k, 0], space.tops, space.ends, space.corners, space.above)
+
+
+@device
+def patch_size(corners):
+    """The longer diagonal."""
+    d = (corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2])
+    e = (corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2])
+    return math.sqrt(max(norm2(d), norm2(e)))
+
+
+@kernel(inner="surface, parts, part_query, work_space, vec3, f8")
+def lift(surface, parts, query, space, n, margin):
+    """(found, depth, point): how far a part must be lifted along n to clear the patch in `space`; negative if it can be
     lowered, by no more than `margin`."""
-    o = set_points(parts, a, corners, 4)
-    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-    low, _high = heights(parts, b, r, at, n)
-    top = 0.0
-    for k in range(1, 4):
-        top = max(top, n[0] * (corners[k, 0] - o[0]) + n[1] * (corners[k, 1] - o[1]) + n[2] * (corners[k, 2] - o[2]))
+    a, b, r, t, _m, _mode = query
+    corners = space.corners
+    low, _high = heights(parts, b, r, t, n)
+    zero = (0.0, 0.0, 0.0)
     if not low > -math.inf:
-        return False, 0.0, o
+        return False, 0.0, zero
+    top = -math.inf
+    for k in range(4):
+        top = max(top, n[0] * corners[k, 0] + n[1] * corners[k, 1] + n[2] * corners[k, 2])
     # Well above it, so that the cast does not start in touch.
     up = max(top - low, 0.0)
-    up += margin + LIFT_CLEAR * (up + abs(top) + margin) + LIFT_LEAST * part_size(parts, a, b)
+    up += margin + LIFT_CLEAR * (up + margin) + LIFT_LEAST * (part_size(parts, a, b) + abs(top) + abs(low))
     way = up + margin
-    start = (at[0] + up * n[0], at[1] + up * n[1], at[2] + up * n[2])
-    m = (-way * n[0], -way * n[1], -way * n[2])
-    status, time, p, _n = cast_pair(parts, a, b, r, start, m, 1.0)
-    if status in (HIT, CAST_UNCONVERGED):
-        return True, up - time * way, (p[0] + o[0], p[1] + o[1], p[2] + o[2])
-    return False, 0.0, o
+    start = (t[0] + up * n[0], t[1] + up * n[1], t[2] + up * n[2])
+    down = (-way * n[0], -way * n[1], -way * n[2])
+    hit, status, time, p, _n = patch_query(surface, parts, PartQuery(a, b, r, start, down, _I(CAST)), space, _I(SHEET), 1.0)
+    if not hit or (status != HIT and status != CAST_UNCONVERGED):
+        return False, 0.0, zero
+    # From a little above where it first touches pieces of the patch: their distance is the rest of the way.
+    depth = up - time * way
+    apart = LIFT_APART * patch_size(corners)
+    lifted = (t[0] + (depth + apart) * n[0], t[1] + (depth + apart) * n[1], t[2] + (depth + apart) * n[2])
+    above = PartQuery(a, b, r, lifted, zero, _I(DISTANCE))
+    hit, status, d, q, away = patch_query(surface, parts, above, space, _I(SHEET), math.inf)
+    steep = dot(n, away)
+    if not hit or status != SEPARATED or not steep > LIFT_STEEP:
+        return True, depth, p
+    # The part's point, where the part is; along n from there to the patch itself.
+    back = depth + apart
+    y = (q[0] + d * away[0] - back * n[0], q[1] + d * away[1] - back * n[1], q[2] + d * away[2] - back * n[2])
+    depth = back - d / steep
+    done, u, v, along = line_on_patch(corners, y, n, space.result[PLACE], space.result[PLACE + 1], depth)
+    if done and -ON_EDGE <= u <= 1.0 + ON_EDGE and -ON_EDGE <= v <= 1.0 + ON_EDGE:
+        return True, along, (y[0] + along * n[0], y[1] + along * n[1], y[2] + along * n[2])
+    return True, depth, q
+
+
+@device
+def line_on_patch(corners, p, n, u, v, length):
+    """(converged, u, v, length): where the line p + length n meets a patch, from a guess."""
+    for k in range(4):
+        for axis in range(3):
+            corners[k, axis] -= p[axis]
+    done, u, v, length = line_meets_patch(corners, (0.0, 0.0, 0.0), n, u, v, length)
+    for k in range(4):
+        for axis in range(3):
+            corners[k, axis] += p[axis]
+    return done, u, v, length
 
 
 @device
 def half_space_depth(parts, b, r, t, corners):
-    """(found, depth, point, normal): how deep the deepest corner of a patch is in a half-space, which must go back along
-    its normal."""
+    """(depth, point, normal): how deep the deepest corner of a patch is in a half-space, which must go back along its
+    normal."""
     up = rotate(r, (parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2]))
     top = parts.reals[b, P3] + dot(up, t)
     depth, p = -math.inf, (0.0, 0.0, 0.0)
@@ -74,12 +147,12 @@ def half_space_depth(parts, b, r, t, corners):
         q = (corners[k, 0], corners[k, 1], corners[k, 2])
         if top - dot(up, q) > depth:
             depth, p = top - dot(up, q), q
-    return True, depth, p, (-up[0], -up[1], -up[2])
+    return depth, p, (-up[0], -up[1], -up[2])
 
 
 @device
 def patch_area_normal(corners):
-    """Half the cross product of the diagonals: the patch's area as seen along its mean normal."""
+    """The cross product of the diagonals: twice the patch's area as seen along its mean normal."""
     e = (corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2])
     f = (corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2])
     return cross(e, f)
@@ -94,81 +167,224 @@ def unit_or(v, fallback):
     return v[0] / length, v[1] / length, v[2] / length
 
 
-@kernel(inner="surface, parts, i8, i8, mat3, vec3, f8, i8[:,::1], i8, f8[:,::1], f8[:,::1]")
-def part_contacts(surface, parts, a, b, r, t, margin, found, count, corners, contacts_out):
-    """One contact for each of the patches found, in contacts_out; those apart by more than `margin` are left out. Returns their
-    number."""
-    sx, sy, sz = 0.0, 0.0, 0.0
+@device
+def on_edge(u, v):
+    """Whether a place is on an edge of its patch."""
+    return u <= ON_EDGE or v <= ON_EDGE or u >= 1.0 - ON_EDGE or v >= 1.0 - ON_EDGE
+
+
+@device
+def mean_normal(surface, found, count, face, space):
+    """Mean unit normal, by area, of the faces of one kind; 0 if they cancel."""
+    x, y, z = 0.0, 0.0, 0.0
     for k in range(count):
-        load_patch(surface, found[k, 1], found[k, 2], found[k, 3], corners)
-        n = patch_area_normal(corners)
-        sx, sy, sz = sx + n[0], sy + n[1], sz + n[2]
-    mean = unit_or((sx, sy, sz), (0.0, 0.0, 0.0))
-    kept = 0
-    half_space = parts.ints[b, KIND] == HALF_SPACE
-    for k in range(count):
-        quad, x, y = found[k, 1], found[k, 2], found[k, 3]
-        load_patch(surface, quad, x, y, corners)
-        if half_space:
-            hit, depth, p, n = half_space_depth(parts, b, r, t, corners)
-        else:
-            hit, depth, p, n = False, 0.0, (0.0, 0.0, 0.0), unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
-        if norm2(n) == 0.0:
-            continue
-        if not half_space:
-            hit, depth, p = lift(parts, a, b, r, t, n, margin, corners)
-        if not half_space and norm2(mean) > 0.0 and dot(mean, n) < 1.0 - SAME_NORMAL:
-            again, other, q = lift(parts, a, b, r, t, mean, margin, corners)
-            if again and (not hit or other < depth):
-                hit, depth, p, n = True, other, q, mean
-        if not hit or depth < -margin:
-            continue
-        contacts_out[kept, DEPTH], contacts_out[kept, PART] = depth, b
-        contacts_out[kept, ALONG], contacts_out[kept, ALONG + 1], contacts_out[kept, ALONG + 2] = n
-        contacts_out[kept, AT], contacts_out[kept, AT + 1], contacts_out[kept, AT + 2] = p
-        contacts_out[kept, PATCH] = patch_number(surface, quad, x, y)
-        kept += 1
-    return kept
+        if found[k, 0] == face:
+            load_face(surface, found, k, space)
+            n = patch_area_normal(space.corners)
+            x, y, z = x + n[0], y + n[1], z + n[2]
+    return unit_or((x, y, z), (0.0, 0.0, 0.0))
 
 
 @kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
-def nearest_contact(surface, parts, query, space, margin, count, contacts_out):
-    """The contact of a part that no patch found is near enough to along its normal or the mean: at the nearest point."""
-    best, kept, found = margin, 0, space.found
+def face_contacts(surface, parts, query, space, margin, count, contacts_out):
+    """One contact for each of the faces found, in contacts_out; those apart by more than `margin` are left out. Returns their
+    number."""
+    a, b, r, t, still, _mode = query
+    found, corners, result = space.found, space.corners, space.result
+    radius = parts.reals[b, RADIUS]
+    half_space = parts.ints[b, KIND] == HALF_SPACE
+    near = PartQuery(a, b, r, t, still, _I(DISTANCE))
+    kept, kind, mean = 0, _I(-1), (0.0, 0.0, 0.0)
     for k in range(count):
-        quad, x, y = found[k, 1], found[k, 2], found[k, 3]
-        load_patch(surface, quad, x, y, space.corners)
-        hit, _status, distance, p, n = patch_query(parts, query, space, best)
-        if not hit or norm2(n) == 0.0:
+        if found[k, 0] != kind:
+            # Faces come kind by kind.
+            kind = found[k, 0]
+            mean = mean_normal(surface, found, count, kind, space)
+        load_face(surface, found, k, space)
+        number = face_number(surface, found, k, _I(0))
+        if half_space:
+            depth, p, n = half_space_depth(parts, b, r, t, corners)
+            if depth >= -margin:
+                put_contact(contacts_out, kept, depth, n, p, b, number, k, False)
+                kept += 1
             continue
-        best, kept = distance, 1
-        contacts_out[0, DEPTH], contacts_out[0, PART] = -distance, query.b
-        contacts_out[0, ALONG], contacts_out[0, ALONG + 1], contacts_out[0, ALONG + 2] = n
-        contacts_out[0, AT], contacts_out[0, AT + 1], contacts_out[0, AT + 2] = p
-        contacts_out[0, PATCH] = patch_number(surface, quad, x, y)
+        # Apart, or a core that is.
+        parts.reals[b, RADIUS] = 0.0
+        hit, status, d, p, n = patch_query(surface, parts, near, space, _I(SHEET), (radius + margin) * (1.0 + ON_EDGE) + TINY)
+        apart = hit and status == SEPARATED
+        if apart:
+            d, p, n = exact_nearest(parts, near, space, d, p, n)
+        parts.reals[b, RADIUS] = radius
+        if apart:
+            u, v = result[PLACE], result[PLACE + 1]
+            front = dot(n, patch_normal(corners, u, v))
+            edge = on_edge(u, v)
+            if d > radius + margin:
+                continue
+            if front > 0.0 or edge:
+                if front > 0.0:
+                    put_contact(contacts_out, kept, radius - d, n, p, b, number, k, edge)
+                    kept += 1
+                continue
+            if radius > 0.0 and d <= radius:
+                # The core is behind the face: out through it.
+                put_contact(contacts_out, kept, radius + d, (-n[0], -n[1], -n[2]), p, b, number, k, edge)
+                kept += 1
+            continue
+        if not hit:
+            continue
+        n = unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
+        if norm2(n) == 0.0:
+            continue
+        hit, depth, p = lift(surface, parts, query, space, n, margin)
+        if norm2(mean) > 0.0 and dot(mean, n) < 1.0 - SAME_NORMAL:
+            again, other, q = lift(surface, parts, query, space, mean, margin)
+            if again and (not hit or other < depth):
+                hit, depth, p, n = True, other, q, mean
+        if hit and depth >= -margin:
+            put_contact(contacts_out, kept, depth, n, p, b, number, k, False)
+            kept += 1
     return kept
 
 
-@kernel(inner="surface, parts, i8, mat3, vec3, i8, i8, i8, f8[:,::1], f8[:,::1]")
-def buried_contact(surface, parts, b, r, t, quad, x, y, corners, contacts_out):
-    """The contact of a part that is in the ground as a whole: up to the tangent plane in the middle of the patch above it."""
-    load_patch(surface, quad, x, y, corners)
-    n = patch_normal(corners, 0.5, 0.5)
-    p = patch_point(corners, 0.5, 0.5)
+@device
+def from_segment2(p, x, y):
+    """Squared distance of p from the segment from x to y."""
+    e, d = sub(y, x), sub(p, x)
+    whole = norm2(e)
+    s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+    return norm2((d[0] - s * e[0], d[1] - s * e[1], d[2] - s * e[2]))
+
+
+@device
+def corner_of(corners, k):
+    """Corner k of a patch."""
+    return corners[k, 0], corners[k, 1], corners[k, 2]
+
+
+@kernel(inner="surface, work_space, i8, f8[:,::1]")
+def drop_edges(surface, space, kept, contacts):
+    """Leave out closest points on edges where a face beside the edge is nearer, or has the same point. Returns how many
+    stay."""
+    stay = 0
+    for i in range(kept):
+        good = True
+        if contacts[i, EDGE] > 0.0:
+            p = contact_point(contacts, i)
+            for j in range(kept):
+                if j == i or not good:
+                    continue
+                load_face(surface, space.found, _I(contacts[j, ROW]), space)
+                c = space.corners
+                least = 2.0 * ON_EDGE * patch_size(c)
+                shared = min(
+                    min(from_segment2(p, corner_of(c, 0), corner_of(c, 1)), from_segment2(p, corner_of(c, 1), corner_of(c, 3))),
+                    min(from_segment2(p, corner_of(c, 3), corner_of(c, 2)), from_segment2(p, corner_of(c, 2), corner_of(c, 0))),
+                )
+                if shared > least * least:
+                    continue
+                deeper = contacts[j, DEPTH] > contacts[i, DEPTH] + least
+                same = contacts[j, EDGE] > 0.0 and norm2(sub(p, contact_point(contacts, j))) <= least * least and j < i
+                good = not (deeper or same)
+        # Marked, as those before are still compared with.
+        contacts[i, BURIED] = 0.0 if good else 1.0
+    for i in range(kept):
+        if contacts[i, BURIED] == 0.0:
+            for column in range(CONTACT):
+                contacts[stay, column] = contacts[i, column]
+            stay += 1
+    return stay
+
+
+@kernel(inner="work_space, i8, f8[:,::1]")
+def shortest_way(space, kept, contacts):
+    """Of sheet, bottom and sides that the part is in at once, leave out those through which the way is longer than the
+    shortest. Returns how many contacts stay."""
+    least, best = math.inf, _I(-1)
+    for face in range(FACES):
+        way = -math.inf
+        for k in range(kept):
+            if space.found[_I(contacts[k, ROW]), 0] == face:
+                way = max(way, contacts[k, DEPTH])
+        if 0.0 <= way < least:
+            least, best = way, _I(face)
+    if best < 0:
+        return kept
+    stay = 0
+    for k in range(kept):
+        if space.found[_I(contacts[k, ROW]), 0] == best or contacts[k, DEPTH] < 0.0:
+            for column in range(CONTACT):
+                contacts[stay, column] = contacts[k, column]
+            stay += 1
+    return stay
+
+
+@kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
+def add_vertices(surface, parts, query, space, margin, kept, contacts):
+    """Append vertices of a box or hull that lie below a face that the part touches, along the contact's direction, as far as
+    there is room. Returns how many contacts there are."""
+    b, r, t = query.b, query.r, query.t
+    kind = parts.ints[b, KIND]
+    if (kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0:
+        return kept
+    many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
+    first, center = kept, part_center(parts, b, r, t)
+    for k in range(first):
+        load_face(surface, space.found, _I(contacts[k, ROW]), space)
+        n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
+        if dot(n, unit_or(patch_area_normal(space.corners), n)) < LIFT_STEEP:
+            continue
+        least = LIFT_LEAST * patch_size(space.corners)
+        for which in range(many):
+            if kept >= contacts.shape[0]:
+                return kept
+            v = transform(r, t, part_point(parts, b, which))
+            if dot(n, sub(v, center)) > 0.0:
+                continue
+            done, x, y, depth = line_on_patch(space.corners, v, n, 0.5, 0.5, 0.0)
+            if not done or x < 0.0 or y < 0.0 or x > 1.0 or y > 1.0 or depth < -margin:
+                continue
+            p = (v[0] + depth * n[0], v[1] + depth * n[1], v[2] + depth * n[2])
+            if norm2(sub(p, contact_point(contacts, k))) <= least * least:
+                continue
+            number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(which + 1))
+            put_contact(contacts, kept, depth, n, p, b, number, _I(contacts[k, ROW]), False)
+            kept += 1
+    return kept
+
+
+@kernel(inner="surface, parts, part_query, work_space, f8[:,::1]")
+def buried_contact(surface, parts, query, space, contacts_out):
+    """A guess of the contact of a part that is in the ground as a whole: out by the nearest face, up to its tangent plane."""
+    a, b, r, t, still, _mode = query
+    result = space.result
+    near = PartQuery(a, b, r, t, still, _I(DISTANCE))
+    result[BEST], result[STATUS] = math.inf, SEPARATED
+    hits = walk_part(surface, parts, near, space, _I(0))
+    hits += walk_ground(surface, parts, near, space, _I(0))
+    if hits == 0:
+        return 0
+    n = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2])
+    p = (result[POINT], result[POINT + 1], result[POINT + 2])
+    space.found[0, 0] = _I(result[FACE])
+    load_face(surface, space.found, 0, space)
+    if norm2(n) == 0.0:
+        n = patch_normal(space.corners, result[PLACE], result[PLACE + 1])
     low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
-    contacts_out[0, DEPTH], contacts_out[0, PART] = max(dot(n, p) - low, 0.0), b
-    contacts_out[0, ALONG], contacts_out[0, ALONG + 1], contacts_out[0, ALONG + 2] = n
-    contacts_out[0, AT], contacts_out[0, AT + 1], contacts_out[0, AT + 2] = p
-    contacts_out[0, PATCH] = patch_number(surface, quad, x, y)
+    depth = max(dot(n, p) - low, 0.0)
+    put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, space.found, _I(0), _I(0)), 0, False)
+    contacts_out[0, BURIED] = 1.0
     return 1
 
 
 @device
-def patch_number(surface, quad, x, y):
-    """A number of each patch that stays the same: 2^20 a quad are more than its most samples."""
-    return np.float64(quad * _I(1048576) + y * surface.ratio * _I(surface.quads[quad, SIDE]) + x)
+def face_number(surface, found, k, vertex):
+    """A number of each face and vertex of a part that stays the same: 2^20 a quad are more than its most samples."""
+    quad, x, y = found[k, 1], found[k, 2], found[k, 3]
+    number = quad * _I(1048576) + y * surface.ratio * _I(surface.quads[quad, SIDE]) + x
+    return (number + found[k, 0] * _I(0x2545F491) + vertex * _I(0x1B873593)) % _I(1 << 31)
 
 
 @kernel(inner="f8[:,::1], i8, i8")
@@ -206,8 +422,8 @@ def surface_contacts_rows(
     """Contacts of each row, world frame, normal from the surface to the shape, as far as they fit: needed_out[row] says
     how many rows of room and of contacts it takes (0: it fitted)."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
-    space, local = new_work_space(room), np.empty((room, CONTACT))
-    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
+    space, local = new_work_space(room), np.empty((room + 256, CONTACT))
+    box, result, found = space.box, space.result, space.found
     listed = np.empty(part_poses.shape[0], np.int64)
     a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
@@ -215,7 +431,7 @@ def surface_contacts_rows(
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
         status, count, needed = SEPARATED, 0, _I(0)
-        many = near_parts(surface, shape, r, t, margin, box, listed)
+        many = near_ground_parts(surface, shape, r, t, margin, box, listed)
         for i in range(many):
             b = listed[i]
             rb, tb = part_place(part_poses, b, r, t)
@@ -225,22 +441,26 @@ def surface_contacts_rows(
             if parts.ints[b, KIND] == HALF_SPACE:
                 parts.reals[b, P3] = level + margin
             part_box(parts, b, rb, tb, box)
-            result[BEST], result[STATUS], result[NEAR] = 0.0, SEPARATED, 0.0
-            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(GATHER)), space, _I(0))
+            result[BEST], result[STATUS] = 0.0, SEPARATED
+            query = PartQuery(a, b, rb, tb, still, _I(GATHER))
+            hits = walk_part(surface, parts, query, space, _I(0))
+            hits = walk_ground(surface, parts, query, space, _I(hits))
             parts.reals[b, RADIUS], parts.reals[b, P3] = radius, level
             if hits > room:
                 needed = max(needed, _I(hits))
                 continue
-            unique = sorted_unique(found, hits)
-            kept = part_contacts(surface, parts, a, b, rb, tb, margin, found, unique, corners, local)
-            if kept == 0 and result[NEAR] > 0.0:
-                inside, quad, x, y, _p = part_in_ground(surface, parts, b, rb, tb, corners, counter)
-                if inside:
-                    kept = buried_contact(surface, parts, b, rb, tb, quad, x, y, corners, local)
-            if kept == 0 and margin > 0.0:
-                query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
-                kept = nearest_contact(surface, parts, query, space, margin, _I(unique), local)
-            kept = spread_out(local, _I(kept), most)
+            unique = _I(sorted_unique(found, hits))
+            kept = _I(face_contacts(surface, parts, query, space, margin, unique, local))
+            kept = _I(drop_edges(surface, space, kept, local))
+            if parts.ints[b, KIND] != HALF_SPACE:
+                # A half-space goes back from all of the ground at once.
+                kept = _I(shortest_way(space, kept, local))
+            kept = _I(add_vertices(surface, parts, query, space, margin, kept, local))
+            if not any_deep(local, kept):
+                part_box(parts, b, rb, tb, box)
+                if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+                    kept = _I(buried_contact(surface, parts, query, space, local))
+            kept = spread_out(local, kept, most)
             for k in range(kept):
                 if local[k, DEPTH] >= 0.0:
                     status = OVERLAPPING
@@ -259,15 +479,24 @@ def surface_contacts_rows(
 
 
 @device
+def any_deep(contacts, count):
+    """Whether any of the contacts is of an overlap."""
+    most = -math.inf
+    for k in range(count):
+        most = max(most, contacts[k, DEPTH])
+    return most >= 0.0
+
+
+@device
 def patch_order(found, k):
-    """One number by which patches are sorted: quad, then y, then x, each below 2^11."""
-    return (found[k, 1] << 22) | (found[k, 3] << 11) | found[k, 2]
+    """One number by which faces are sorted: the sheet first; quad, then y, then x, each below 2^11."""
+    return (found[k, 0] << 58) | (found[k, 1] << 22) | (found[k, 3] << 11) | found[k, 2]
 
 
 @device
 def swap_patches(found, i, j):
     """Exchange two rows."""
-    for c in range(1, 4):
+    for c in range(4):
         found[i, c], found[j, c] = found[j, c], found[i, c]
 
 
@@ -288,7 +517,7 @@ def sift_down(found, root, count):
 
 @kernel(inner="i8[:,::1], i8")
 def sorted_unique(found, count):
-    """Sort the patches found (columns 1 to 3) by a heap and drop repeats: a patch on an edge is found from both primitives.
+    """Sort the faces found by a heap and drop repeats: a patch on an edge is found from both primitives.
     Returns how many."""
     for root in range(count // 2 - 1, -1, -1):
         sift_down(found, root, count)
@@ -298,6 +527,7 @@ def sorted_unique(found, count):
     kept = 0
     for i in range(count):
         if kept == 0 or patch_order(found, i) != patch_order(found, kept - 1):
-            found[kept, 1], found[kept, 2], found[kept, 3] = found[i, 1], found[i, 2], found[i, 3]
+            for c in range(4):
+                found[kept, c] = found[i, c]
             kept += 1
     return kept

@@ -31,12 +31,14 @@ from thud.results import Distances, PartDistances
 from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.shape import Shape
 from thud.terrain.collision import queries
+from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.meets import part_place
 from thud.terrain.collision.patch import load_patch
+from thud.terrain.collision.patch_query import DISTANCE, GATHER, patch_query
 from thud.terrain.collision.query_object import query_object
 from thud.terrain.collision.surface_collision import surface_collision
 from thud.terrain.collision.tolerances import FLAT_TETRAHEDRON
-from thud.terrain.collision.walk import DISTANCE, GATHER, part_box, patch_query, walk_part
+from thud.terrain.collision.walk import part_box, walk_part
 from thud.terrain.collision.work_space import BEST, NEAR, PartQuery, new_work_space
 from thud.terrain.surface import DisplacedSurface
 
@@ -59,10 +61,12 @@ def met_patches(surface, shape, pose_s, pose_o, chosen, room, found_out):
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, space.box)
             space.result[BEST], space.result[NEAR] = 0.0, 0.0
+            before = count
             count = walk_part(surface, parts, PartQuery(a, _I(b), rb, tb, still, _I(GATHER)), space, count)
-    for k in range(min(count, room)):
-        for c in range(4):
-            found_out[k, c] = space.found[k, c]
+            for k in range(before, min(count, room)):
+                found_out[k, 0] = b
+                for c in range(1, 4):
+                    found_out[k, c] = space.found[k, c]
     return count
 
 
@@ -79,7 +83,7 @@ def patch_distance_rows(start, stop, surface, shape, pose_s, pose_o, patches, ou
         rb, tb = part_place(part_poses, b, r, t)
         load_patch(surface, patches[row, 1], patches[row, 2], patches[row, 3], space.corners)
         query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
-        _hit, status, value, p, n = patch_query(parts, query, space, math.inf)
+        _hit, status, value, p, n = patch_query(surface, parts, query, space, _I(SHEET), math.inf)
         p, n = transform(world_r, world_t, p), rotate(world_r, n)
         out.distance[row], out.status[row] = value, status
         for k in range(3):

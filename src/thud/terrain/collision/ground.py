@@ -1,4 +1,5 @@
-"""Whether a point is in the ground: backward projection onto a primitive (2.4.2), and the surface above or below it.
+"""Whether a vertex is below the surface as the paper tells it: backward projection onto a primitive (2.4.2), and the surface
+above or below it. What the ground is as a whole: `column.py`.
 
 The paper compares the projection's length with the length interpolated from the map. The surface itself is made of patches
 that are bilinear in the samples, which differs in the second order; so the line along the interpolated direction is
@@ -11,12 +12,10 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.terrain.collision.patch import surface_length
-from thud.terrain.collision.tolerances import GROUND_NEXT
 from thud.terrain.projection.alpha_cubic import cubic_project
-from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.projection.bilinear_inverse import bilinear_project
 from thud.terrain.sampling import interpolate, map_place
-from thud.terrain.surface_arrays import LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, UPPER, V3, S, T
+from thud.terrain.surface_arrays import NORMAL, OFFSET, QUAD, V3, S, T
 
 _I = np.int64
 
@@ -94,64 +93,3 @@ def compare(surface, k, p, u, v, length, corners):
     if length < top - surface.thickness:
         return NOWHERE, top, quad, x, y, a, b
     return BELOW, top, quad, x, y, a, b
-
-
-@exact_kernel(inner="surface, i8, vec3, f8[:,::1]")
-def point_over(surface, k, p, corners):
-    """(where, length of the surface, length of the point, quad, x, y, a, b) of a point and the ground of one primitive."""
-    none = (NOWHERE, 0.0, 0.0, _I(-1), _I(0), _I(0), 0.0, 0.0)
-    height = height_over(surface, k, p)
-    if height < surface.planes[k, LOWER]:
-        return none
-    least, most = surface.planes[k, LEAST], surface.planes[k, MOST]
-    reach = most - least
-    if height > surface.planes[k, UPPER]:
-        return none
-    best = none
-    for _ in range(3):
-        status, u, v, length = project(surface, k, p, least, most)
-        if status == UNCONVERGED:
-            return BELOW, length, length, _I(surface.primitives[k, QUAD]), _I(0), _I(0), 0.0, 0.0
-        if status != INSIDE and status != AMBIGUOUS:
-            return best
-        where, top, quad, x, y, a, b = compare(surface, k, p, u, v, length, corners)
-        if where == BELOW:
-            return where, top, length, quad, x, y, a, b
-        best = (where, top, length, quad, x, y, a, b)
-        if status == INSIDE:
-            return best
-        # The longest of several comes first: look below it.
-        most = length - GROUND_NEXT * (abs(length) + reach)
-    return best
-
-
-@exact_kernel(inner="surface, vec3, f8[:,::1], i8[::1]")
-def in_ground(surface, p, corners, count_inout):
-    """(where, primitive, length of the surface, length of the point, quad, x, y, a, b) of a point and the whole surface:
-    BELOW if it is in the ground of any primitive. count_inout[0]: backward projections."""
-    found = (NOWHERE, _I(-1), 0.0, 0.0, _I(-1), _I(0), _I(0), 0.0, 0.0)
-    k = _I(0)
-    while k < surface.node_ints.shape[0]:
-        b = surface.node_boxes
-        if not (b[k, 0] <= p[0] <= b[k, 3] and b[k, 1] <= p[1] <= b[k, 4] and b[k, 2] <= p[2] <= b[k, 5]):
-            k = _I(surface.node_ints[k, 0])
-            continue
-        item = _I(surface.node_ints[k, 1])
-        if item >= 0:
-            where, top, length, quad, x, y, a, c = point_over(surface, item, p, corners)
-            count_inout[0] += 1
-            if where == BELOW:
-                return where, item, top, length, quad, x, y, a, c
-            if where == ABOVE:
-                found = (where, item, top, length, quad, x, y, a, c)
-        k += 1
-    return found
-
-
-@exact_kernel("i8, i8, surface, f8[:,::1], u1[::1]")
-def in_ground_rows(start, stop, surface, points, where_out):
-    """Where each point is: 2 in the ground."""
-    corners, count = np.empty((4, 3)), np.zeros(1, np.int64)
-    for row in range(start, stop):
-        p = (points[row, 0], points[row, 1], points[row, 2])
-        where_out[row] = in_ground(surface, p, corners, count)[0]

@@ -1,7 +1,6 @@
 """Does a shape meet a displaced surface, how far are they apart, and when do they first touch: rows of poses.
 
-A part meets the ground if it touches the surface or lies below it. One that does not touch the surface is on one side of it, so
-one of its points decides: its centre, or, where that is over no primitive, the first of its vertices that is.
+A part meets the ground if it touches the surface, the bottom or a side of the ground, or lies inside (`ground_walk.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +18,13 @@ from thud.math.vec3 import load3, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
-from thud.terrain.collision.ground import BELOW, NOWHERE, in_ground
+from thud.terrain.collision.column import SHEET, load_column, set_face
+from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
+from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import load_patch
-from thud.terrain.collision.walk import CAST, DISTANCE, MEET, near_parts, part_box, patch_query, walk_part
-from thud.terrain.collision.work_space import AWAY, BEST, NEAR, POINT, STATUS, UNSURE, PartQuery, new_work_space
+from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
+from thud.terrain.collision.walk import near_parts, part_box, walk_part
+from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
 _I = np.int64
 
@@ -60,19 +62,6 @@ def vertex_count(parts, b):
     return _I(8) if parts.ints[b, KIND] == BOX else _I(6)
 
 
-@kernel(inner="surface, parts, i8, mat3, vec3, f8[:,::1], i8[::1]")
-def part_in_ground(surface, parts, b, r, t, corners, counter):
-    """(whether a part that touches no patch lies in the ground, quad, x, y of the patch above it, the point that decided)."""
-    if parts.ints[b, KIND] == HALF_SPACE:
-        return False, _I(-1), _I(0), _I(0), t
-    for which in range(-1, vertex_count(parts, b)):
-        p = transform(r, t, part_point(parts, b, which))
-        where, _k, _top, _length, quad, x, y, _a, _b = in_ground(surface, p, corners, counter)
-        if where != NOWHERE:
-            return where == BELOW, quad, x, y, p
-    return False, _I(-1), _I(0), _I(0), t
-
-
 @kernel(
     "i8, i8, surface, query_object, f8[:,::1], f8[:,::1], i8[:,::1], u1[::1]",
 )
@@ -84,8 +73,8 @@ def surface_intersects_rows(
     frame and is asked first (part -1: none); then of the one met now."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
-    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
-    near, listed = np.zeros(part_poses.shape[0], np.uint8), np.empty(part_poses.shape[0], np.int64)
+    box, corners, result, found = space.box, space.corners, space.result, space.found
+    listed = np.empty(part_poses.shape[0], np.int64)
     a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         r, t = relative_pose(poses_s, row_of(poses_s, row), poses_o, row_of(poses_o, row))
@@ -94,7 +83,8 @@ def surface_intersects_rows(
         if 0 <= guess < a and last_inout[row, 1] < surface.quads.shape[0]:
             rb, tb = part_place(part_poses, guess, r, t)
             load_patch(surface, last_inout[row, 1], last_inout[row, 2], last_inout[row, 3], corners)
-            hit, outcome, _v, _p, _n = patch_query(parts, PartQuery(a, guess, rb, tb, still, _I(MEET)), space, 0.0)
+            query = PartQuery(a, guess, rb, tb, still, _I(MEET))
+            hit, outcome, _v, _p, _n = patch_query(surface, parts, query, space, _I(SHEET), 0.0)
             if hit and outcome == OVERLAPPING:
                 status_out[row] = OVERLAPPING
                 continue
@@ -104,9 +94,8 @@ def surface_intersects_rows(
             b = listed[i]
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, box)
-            result[BEST], result[NEAR] = 0.0, 0.0
+            result[BEST] = 0.0
             hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0))
-            near[b] = result[NEAR] > 0.0
             if hits > 0:
                 status = max(status, _I(result[STATUS])) if status != OVERLAPPING else status
                 if result[STATUS] == OVERLAPPING:
@@ -115,23 +104,24 @@ def surface_intersects_rows(
                         last_inout[row, k] = found[0, k]
                     break
         if status == SEPARATED:
+            many = near_ground_parts(surface, shape, r, t, 0.0, box, listed)
             for i in range(many):
                 b = listed[i]
-                if near[b]:
-                    rb, tb = part_place(part_poses, b, r, t)
-                    if part_in_ground(surface, parts, b, rb, tb, corners, counter)[0]:
-                        status = _I(OVERLAPPING)
-                        break
+                rb, tb = part_place(part_poses, b, r, t)
+                part_box(parts, b, rb, tb, box)
+                if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+                    status = _I(OVERLAPPING)
+                    break
         status_out[row] = status
 
 
 @kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, distance_fields, i8[:,::1]")
 def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, out, place_out):
-    """Unsigned distances, world frame, normal from the surface to the shape. place_out: part, quad, x, y of the nearest
+    """Unsigned distances from the ground, world frame, normal from it to the shape. place_out: part, quad, x, y of the nearest
     patch; part -1 beyond reach. A part in the ground is OVERLAPPING at distance 0."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
-    box, corners, result, found, counter = space.box, space.corners, space.result, space.found, space.counter
+    box, result, found = space.box, space.result, space.found
     a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
@@ -141,14 +131,22 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
         for b in range(a):
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, box)
-            result[BEST], result[STATUS], result[NEAR] = best, SEPARATED, 0.0
-            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(DISTANCE)), space, _I(0))
+            query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
+            result[BEST], result[STATUS] = best, SEPARATED
+            hits = walk_part(surface, parts, query, space, _I(0))
+            if hits == 0 or result[STATUS] != OVERLAPPING:
+                # Bottom and sides of the ground may be nearer.
+                hits += walk_ground(surface, parts, query, space, _I(0))
             if hits > 0:
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
                 for k in range(4):
                     place_out[row, k] = found[0, k]
+                if status == SEPARATED and parts.ints[b, KIND] != HALF_SPACE:
+                    load_column(surface, found[0, 1], found[0, 2], found[0, 3], space.tops, space.ends)
+                    set_face(_I(result[FACE]), space.tops, space.ends, space.corners, space.above)
+                    best, p, n = exact_nearest(parts, query, space, best, p, n)
             if status != OVERLAPPING:
-                inside, quad, x, y, buried = part_in_ground(surface, parts, b, rb, tb, corners, counter)
+                inside, quad, x, y, buried = part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)
                 if inside:
                     status, best, p, n = _I(OVERLAPPING), 0.0, buried, (0.0, 0.0, 0.0)
                     place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
@@ -178,7 +176,7 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
     """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
-    box, corners, result, counter = space.box, space.corners, space.result, space.counter
+    box, result, still = space.box, space.result, (0.0, 0.0, 0.0)
     a = _I(part_poses.shape[0] - 1)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
@@ -190,12 +188,15 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
         for b in range(a):
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, box)
-            result[BEST], result[STATUS], result[NEAR] = min(best, 1.0), MISS, 0.0
-            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, m, _I(CAST)), space, _I(0))
+            query = PartQuery(a, b, rb, tb, m, _I(CAST))
+            result[BEST], result[STATUS] = min(best, 1.0), MISS
+            hits = walk_part(surface, parts, query, space, _I(0))
+            if hits == 0 or result[STATUS] != AT_START:
+                hits += walk_ground(surface, parts, query, space, _I(0))
             if hits > 0 and (result[BEST] < best or status == MISS):
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
-            if status != AT_START and result[NEAR] > 0.0:
-                inside, _quad, _x, _y, buried = part_in_ground(surface, parts, b, rb, tb, corners, counter)
+            if status != AT_START:
+                inside, _quad, _x, _y, buried = part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)
                 if inside:
                     best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
             if status == AT_START:
@@ -223,11 +224,16 @@ def surface_points_rows(
     for row in range(start, stop):
         t = (points_in[row, 0], points_in[row, 1], points_in[row, 2])
         part_box(parts, b, r, t, box)
-        result[BEST], result[STATUS], result[NEAR] = math.inf, SEPARATED, 0.0
+        result[BEST], result[STATUS] = math.inf, SEPARATED
         found[0, 1] = -1
         for k in range(3):
             result[POINT + k] = 0.0
-        walk_part(surface, parts, PartQuery(a, b, r, t, still, _I(DISTANCE)), space, _I(0))
-        distance_out[row], quad_out[row] = result[BEST], found[0, 1]
+        query = PartQuery(a, b, r, t, still, _I(DISTANCE))
+        walk_part(surface, parts, query, space, _I(0))
+        best, p = result[BEST], load_row(result, POINT)
+        if result[STATUS] == SEPARATED and found[0, 1] >= 0:
+            load_patch(surface, found[0, 1], found[0, 2], found[0, 3], space.corners)
+            best, p, _n = exact_nearest(parts, query, space, best, p, load_row(result, AWAY))
+        distance_out[row], quad_out[row] = best, found[0, 1]
         for k in range(3):
-            point_out[row, k] = result[POINT + k]
+            point_out[row, k] = p[k]

@@ -72,12 +72,12 @@ def signed_distance(
     surface: DisplacedSurface, mesh: TriangleMesh, rows_s: Floats, rows_m: Floats, count: int, *, reach: float = np.inf,
     threads: int | None,
 ) -> Distances:  # fmt: skip
-    """In the ground: how far the mesh must move along a normal to clear the patches that its deepest triangle touches.
-    A surface inside a closed mesh that touches none of its triangles has no such depth and gets 0."""
+    """In the ground: a translation after which the mesh is free. A surface inside a closed mesh that touches none of its
+    triangles has no way out that a contact shows: UNCONVERGED at 0."""
     out = distance(surface, mesh, rows_s, rows_m, count, reach=reach, threads=threads)
     rows = np.flatnonzero(out.status == Status.OVERLAPPING)
     if len(rows):
-        surface_queries.fill_depths(surface, mesh, rows_s, rows_m, rows, out, threads)
+        surface_queries.fill_depths(surface, mesh, rows_s, rows_m, rows, out, threads, meets=intersects)  # type: ignore[arg-type]
     return out
 
 

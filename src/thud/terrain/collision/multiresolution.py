@@ -18,9 +18,9 @@ from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.counts import COARSEST, COARSEST_LEVEL, FINER, FINEST, FINEST_LEVEL, VOLUMES_APART
+from thud.terrain.collision.outline import in_outline, outline
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
-from thud.terrain.collision.walk import in_outline, outline
 from thud.terrain.surface_arrays import QUAD, SIDE, STEP
 
 _I = np.int64

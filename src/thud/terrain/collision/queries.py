@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.constants import LEAST_SIZE
 from thud.convex.dispatch import empty_distances
@@ -32,6 +32,16 @@ _BLOCK, _ROOM = 1024, 256
 
 #: Crossings of a ray that there is room for at first.
 _CROSSINGS = 16
+
+
+class Meets(Protocol):
+    """`intersects` of a kind of shape."""
+
+    def __call__(
+        self, surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, threads: int | None
+    ) -> Bools:
+        """Whether they meet."""
+        ...
 
 
 def intersects(
@@ -70,7 +80,7 @@ def signed_distance(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, reach: float = np.inf,
     threads: int | None,
 ) -> Distances:  # fmt: skip
-    """In the ground: how far the shape must move along a normal to clear the patches that it now touches."""
+    """In the ground: a translation after which the shape is free. UNCONVERGED where none was found."""
     out = distance(surface, shape, rows_s, rows_o, count, reach=reach, threads=threads)
     rows = np.flatnonzero(out.status == Status.OVERLAPPING)
     if len(rows):
@@ -83,18 +93,47 @@ def _rows_of(poses: Floats, rows: npt.NDArray[np.int64]) -> Floats:
 
 
 def fill_depths(
-    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, rows: Any, out: Distances, threads: int | None
-) -> None:
-    """Overlaps get the depth of their deepest contact."""
-    found = contacts(
-        surface, shape, _rows_of(rows_s, rows), _rows_of(rows_o, rows), len(rows), margin=0.0, max_points=8, threads=threads
-    )
-    order = np.lexsort((-found.depth, found.row))
-    first = order[np.unique(found.row[order], return_index=True)[1]]
-    at, depth, normal = rows[found.row[first]], np.maximum(found.depth[first], 0.0), found.normal[first]
-    out.distance[at], out.normal[at] = -depth, normal
-    out.point_a[at] = found.point[first] + 0.5 * depth[:, None] * normal
-    out.point_b[at] = found.point[first] - 0.5 * depth[:, None] * normal
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, rows: Ints, out: Distances, threads: int | None,
+    *, search: bool = True, meets: Meets | None = None,
+) -> None:  # fmt: skip
+    """Overlaps get the length of their way out, and the points that touch at its end. meets : what tells whether the two meet,
+    `intersects` by itself."""
+    # In the surface's frame: turned together, the two have the same way out.
+    poses_s = np.ascontiguousarray(np.broadcast_to(_rows_of(rows_s, rows), (len(rows), 12)))
+    poses_o = np.ascontiguousarray(np.broadcast_to(_rows_of(rows_o, rows), (len(rows), 12)))
+    own = np.concatenate(
+        [_unturned(poses_s, np.ascontiguousarray(poses_o[:, k:9:3]), len(rows)) for k in range(3)]
+        + [_unturned(poses_s, poses_o[:, 9:] - poses_s[:, 9:], len(rows))],
+        axis=1,
+    )[:, [0, 3, 6, 1, 4, 7, 2, 5, 8, 9, 10, 11]]
+    still, told = IDENTITY[None], intersects if meets is None else meets
+
+    def meet(poses: Floats) -> Bools:
+        return told(surface, shape, still, poses, len(poses), threads=threads)
+
+    def touch(poses: Floats, margin: float) -> tuple[Ints, Floats, Floats]:
+        row, table, _status = _contact_table(surface, shape, still, poses, len(poses), margin, 16, threads)
+        return row, table[:, ALONG : ALONG + 3], table[:, DEPTH]
+
+    def move(poses: Floats, motion: Floats) -> Impacts:
+        return cast(surface, shape, still, poses, len(poses), move_a=np.zeros((1, 3)), move_b=motion, threads=threads)
+
+    def gap(poses: Floats) -> Distances:
+        return distance(surface, shape, still, poses, len(poses), threads=threads)
+
+    from thud.terrain.collision.contacts import ALONG, DEPTH
+    from thud.terrain.collision.separation import Asking, ways_out
+
+    ask = Asking(np.ascontiguousarray(own), shape.bounding_sphere()[1], meet, touch, move, gap)
+    found = ways_out(ask, len(rows), search=search, threads=threads)
+    length = np.linalg.norm(found.way, axis=1)
+    there = gap(ask.moved(np.arange(len(rows)), found.way))
+    # A way of no length: they touch, and the normal is that of what they touch.
+    normal = np.where(length[:, None] > 0.0, found.way / np.where(length > 0.0, length, 1.0)[:, None], there.normal)
+    normal, point = _turned(poses_s, normal), _turned(poses_s, there.point_a) + poses_s[:, 9:]
+    out.distance[rows], out.normal[rows] = -length, normal
+    out.point_a[rows], out.point_b[rows] = point, point - length[:, None] * normal
+    out.status[rows] = np.where(found.free, Status.OVERLAPPING, Status.UNCONVERGED)
 
 
 def contacts(
@@ -110,8 +149,33 @@ def contacts(
 ) -> Contacts:
     """Contact points; each patch of the surface that a part touches is a patch of its own, of which each part keeps the
     deepest and those that are farthest from each other."""
-    from thud.terrain.collision.contacts import ALONG, AT, DEPTH, PART, PATCH
+    from thud.terrain.collision.contacts import ALONG, AT, BURIED, DEPTH, PART, PATCH
 
+    row, table, status = _contact_table(surface, shape, rows_s, rows_o, count, margin, max_points, threads)
+    depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
+    feature = feature_ids(table[:, PATCH].astype(np.int64), table[:, PART].astype(np.int64))
+    point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
+    buried = table[:, BURIED] > 0.0
+    if buried.any():
+        # In the ground as a whole: out by a way that is proven.
+        rows, first = np.unique(row[buried], return_index=True)
+        out = empty_distances(count)
+        fill_depths(surface, shape, rows_s, rows_o, rows, out, threads, search=False)
+        at = np.flatnonzero(buried)[first]
+        depth[at], normal[at] = -out.distance[rows], out.normal[rows]
+        point[at] = 0.5 * (out.point_a[rows] + out.point_b[rows])
+        keep = ~buried
+        keep[at] = True
+        row, depth, normal, feature, point = row[keep], depth[keep], normal[keep], feature[keep], point[keep]
+    first = np.searchsorted(row, row)
+    return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
+
+
+def _contact_table(
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, margin: float, max_points: int,
+    threads: int | None,
+) -> tuple[Ints, Floats, npt.NDArray[np.uint8]]:  # fmt: skip
+    """(row, columns of `contacts.py`, status a row)."""
     blocks = []
     status = np.empty(count, dtype=np.uint8)
     for start in range(0, max(count, 1), _BLOCK):
@@ -121,13 +185,7 @@ def contacts(
         )
         chosen = np.arange(block.shape[1]) < counts[:, None]
         blocks.append((np.repeat(rows, counts), block[chosen]))
-    row = np.concatenate([one[0] for one in blocks])
-    table = np.concatenate([one[1] for one in blocks])
-    depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
-    first = np.searchsorted(row, row)
-    feature = feature_ids(table[:, PATCH].astype(np.int64), table[:, PART].astype(np.int64))
-    point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
-    return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
+    return np.concatenate([one[0] for one in blocks]), np.concatenate([one[1] for one in blocks]), status
 
 
 def _block(
@@ -256,14 +314,14 @@ def contains(
     surface: DisplacedSurface, points: Floats, rows: Floats, count: int, *, threads: int | None
 ) -> npt.NDArray[np.bool_]:
     """Whether points are in the ground."""
-    from thud.terrain.collision.ground import BELOW, in_ground_rows
+    from thud.terrain.collision.ground_walk import in_ground_rows
 
     check_reach(points, "points")
     check_reach(rows, "pose")
     local = _unturned(rows, points - rows[:, 9:], count)
-    where = np.empty(count, dtype=np.uint8)
-    run_rows(in_ground_rows, count, threads, surface.arrays, local, where)
-    return np.asarray(where == BELOW)
+    inside = np.empty(count, dtype=np.uint8)
+    run_rows(in_ground_rows, count, threads, surface.arrays, local, inside, rows_per_chunk=_ROWS)
+    return np.asarray(inside != 0)
 
 
 def closest_point(

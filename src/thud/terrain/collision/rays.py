@@ -13,10 +13,10 @@ import numpy as np
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import RAY_BOX_SLACK
 from thud.terrain.bounding.volume import EXTREME
+from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch import load_patch, patch_normal
 from thud.terrain.collision.tolerances import PATCH_RAY_EDGE
 from thud.terrain.collision.volumes import box_of, load_cell
-from thud.terrain.collision.walk import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.work_space import CELL_STACK
 from thud.terrain.surface_arrays import QUAD
 

@@ -35,6 +35,7 @@ from thud.pairing.rows import relative_pose
 from thud.pose import PoseLike, as_poses
 from thud.shapes.packed import KIND, VERTEX_COUNT, Parts
 from thud.shapes.shape import BOX, HULL, Shape
+from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.counts import (
     AUTO,
     BOXES,
@@ -62,19 +63,22 @@ from thud.terrain.collision.counts import (
     SURFACE,
     WITH_PEAKS,
 )
-from thud.terrain.collision.meets import part_in_ground, part_place, part_point
+from thud.terrain.collision.ground_walk import part_in_ground
+from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.multiresolution import coarsest_level, patch_confirms
 from thud.terrain.collision.patch import load_patch
+from thud.terrain.collision.patch_query import MEET, patch_query
 from thud.terrain.collision.query_object import query_object
 from thud.terrain.collision.tolerances import PLAIN_VERTICES
 from thud.terrain.collision.vertices_below import (
+    between_planes,
     every_vertex_below,
     own_vertices,
     vertex_below,
     vertices_below,
 )
 from thud.terrain.collision.volumes import boxes_apart
-from thud.terrain.collision.walk import MEET, box_beyond_planes, moved_box, part_box, patch_query, walk_part
+from thud.terrain.collision.walk import box_beyond_planes, moved_box, part_box, walk_part
 from thud.terrain.collision.work_space import BEST, NEAR, PartQuery, new_work_space
 from thud.terrain.surface import DisplacedSurface
 
@@ -124,32 +128,35 @@ def primitives_near(surface, box, near_out, met, beyond, counts):
 
 @device
 def buried(surface, parts, query, space, counts):
-    """Whether a part that touches no patch lies in the ground as a whole."""
+    """Whether a part that touches no patch of the sheet meets the ground: its bottom, its sides or its inside."""
     before = space.counter[0]
-    inside = part_in_ground(surface, parts, query.b, query.r, query.t, space.corners, space.counter)[0]
+    inside = part_in_ground(surface, parts, query, space)[0]
     counts[POINTS] += space.counter[0] - before
     return inside
 
 
 @device
-def was_below(surface, parts, b, r, t, last, projection, corners, counts):
-    """Whether the vertex that was below the surface in the last frame still is."""
+def was_below(surface, parts, b, r, t, near, many, last, projection, space, counts):
+    """Whether the vertex that was below the surface in the last frame still is, of a primitive that is still near."""
     k, which = last[LAST_PRIMITIVE], last[LAST_VERTEX]
-    if not (0 <= k < surface.primitives.shape[0] and 0 <= which < own_vertices(parts, b)):
+    if which < 0 or which >= own_vertices(parts, b):
         return False
-    counts[PROJECTED] += 1
-    return vertex_below(surface, k, transform(r, t, part_point(parts, b, which)), projection, corners)
+    for i in range(many):
+        if near[i] == k:
+            p = transform(r, t, part_point(parts, b, which))
+            if not between_planes(surface, k, p):
+                return False
+            counts[PROJECTED] += 1
+            return vertex_below(surface, k, p, projection, space)
+    return False
 
 
 @kernel(inner="surface, parts, part_query, work_space, i8[::1], i8, i8[::1], i8[::1], i8[::1]")
 def part_collides(surface, parts, query, space, near, many, way, last, counts):
     """Whether a part collides with one of the primitives near it, by its vertices. `last`: what is known of the last frame,
     then of this one."""
-    b, r, t, corners, projection = query.b, query.r, query.t, space.corners, way[PROJECTION]
+    b, r, t, projection = query.b, query.r, query.t, way[PROJECTION]
     volumes = way[METHOD] == MULTIRESOLUTION or (way[METHOD] == AUTO and own_vertices(parts, b) > PLAIN_VERTICES)
-    if way[STAGE] == SURFACE and was_below(surface, parts, b, r, t, last, projection, corners, counts):
-        return True
-    last[LAST_PRIMITIVE] = -1
     if volumes:
         confirmed = False
         if 0 <= last[LAST_QUAD] < surface.quads.shape[0] and way[STAGE] == SURFACE:
@@ -166,8 +173,11 @@ def part_collides(surface, parts, query, space, near, many, way, last, counts):
             return way[METHOD] == AUTO and buried(surface, parts, query, space, counts)
     if way[STAGE] < SURFACE:
         return False
+    if was_below(surface, parts, b, r, t, near, many, last, projection, space, counts):
+        return True
+    last[LAST_PRIMITIVE] = -1
     for i in range(many):
-        which = vertices_below(surface, parts, b, r, t, near[i], projection, corners, counts)
+        which = vertices_below(surface, parts, b, r, t, near[i], projection, space, counts)
         if which >= 0:
             last[LAST_PRIMITIVE], last[LAST_VERTEX] = near[i], which
             return True
@@ -176,19 +186,19 @@ def part_collides(surface, parts, query, space, near, many, way, last, counts):
 
 @device
 def pierced(surface, parts, query, space, last, counts):
-    """Beyond the paper: whether a part touches a patch, or lies in the ground as a whole. `last`: the patch to ask first."""
+    """Beyond the paper: whether a part touches a patch of the sheet. `last`: the patch to ask first."""
     counts[PEAKS] += 1
     result = space.result
     if 0 <= last[LAST_QUAD] < surface.quads.shape[0]:
         load_patch(surface, last[0], last[1], last[2], space.corners)
-        hit, outcome, _value, _p, _n = patch_query(parts, query, space, 0.0)
+        hit, outcome, _value, _p, _n = patch_query(surface, parts, query, space, _I(SHEET), 0.0)
         if hit and outcome == OVERLAPPING:
             return True
     result[BEST], result[NEAR] = 0.0, 0.0
     if walk_part(surface, parts, query, space, _I(0)) > 0:
         last[0], last[1], last[2] = space.found[0, 1], space.found[0, 2], space.found[0, 3]
         return True
-    return buried(surface, parts, query, space, counts)
+    return False
 
 
 @kernel("surface, query_object, f8[:,::1], f8[:,::1], f8[::1], i8[::1], i8[:,::1], u1[::1], i8[::1]")
@@ -215,7 +225,7 @@ def collide(surface, shape, pose_s, pose_o, motion, way, last_inout, hit_out, co
     primitives = np.empty(surface.primitives.shape[0], np.int64)
     many = primitives_near(surface, swept, primitives, BOXES, PLANES, counts_out)
     counts_out[PLANES] = many
-    if many == 0 or way[STAGE] == EARLY_OUT:
+    if way[STAGE] == EARLY_OUT or (many == 0 and not way[WITH_PEAKS]):
         return
     near = np.empty(surface.primitives.shape[0], np.int64)
     for b in range(a):
@@ -225,16 +235,16 @@ def collide(surface, shape, pose_s, pose_o, motion, way, last_inout, hit_out, co
             box[axis] = boxes[b, axis]
         if way[METHOD] == EVERY_VERTEX:
             for i in range(many):
-                if every_vertex_below(surface, parts, b, rb, tb, primitives[i], way[PROJECTION], space.corners, counts_out):
+                if every_vertex_below(surface, parts, b, rb, tb, primitives[i], way[PROJECTION], space, counts_out):
                     hit_out[b] = 1
         few = primitives_near(surface, (box[0], box[1], box[2], box[3], box[4], box[5]), near, PAIRS, PAIRS_BEYOND, counts_out)
-        if few == 0:
-            continue
-        if way[METHOD] != EVERY_VERTEX and not (way[METHOD] == AUTO and way[WITH_PEAKS]):
+        if few > 0 and way[METHOD] != EVERY_VERTEX and not (way[METHOD] == AUTO and way[WITH_PEAKS]):
             if part_collides(surface, parts, query, space, near, few, way, last_inout[b], counts_out):
                 hit_out[b] = 1
         if way[WITH_PEAKS] and not hit_out[b] and way[STAGE] == SURFACE:
-            if pierced(surface, parts, query, space, last_inout[b], counts_out):
+            if (few > 0 and pierced(surface, parts, query, space, last_inout[b], counts_out)) or buried(
+                surface, parts, query, space, counts_out
+            ):
                 hit_out[b] = 1
         if hit_out[b] and way[FIRST_PART]:
             return

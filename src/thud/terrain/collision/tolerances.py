@@ -8,11 +8,21 @@ from __future__ import annotations
 PATCH_NEWTON = 1e-12
 PATCH_STEPS = 16
 
-#: A patch is cut into 2 x 2 this often (a count) to tell whether something touches it: its pieces leave their bounding
-#: tetrahedra by at most 1/64 of what the patch does. A piece that leaves it by less than PATCH_FLAT of the patch's size
-#: is not cut.
-PATCH_CUTS = 3
-PATCH_FLAT = 1e-5
+#: A piece of a patch is cut into 2 x 2 until it leaves its tetrahedron by less than this part of the patch's size: a
+#: hundredth of what answers may be off by. A time of a cast is found on pieces that leave it by less than CAST_FLAT, a
+#: little early; what needs the place of a touch goes on from there by distances. No piece is smaller than PATCH_LEAST of the
+#: patch: even a patch that is twisted by its own size is then flat enough.
+PATCH_FLAT = 1e-8
+CAST_FLAT = 1e-6
+PATCH_LEAST = 2.0**-14
+
+#: Whether columns are cut is asked for pieces of this side of a face, whose own is 1: a face that is cut in part is told
+#: apart so finely.
+FACE_PIECE = 0.25
+
+#: A sheet that crosses a column this part of its length below its top, or less, is the column's own: at an edge the patches
+#: beside it meet the column's top up to rounding.
+OWN_SHEET = 1e-7
 
 #: A ray meets a bilinear patch up to this far beyond its borders, in (u, v) of the patch, whose sides are 1: no ray slips
 #: between two.
@@ -45,12 +55,46 @@ GROUND_NEXT = 1e-9
 HALF_SPACE_ROOM = 1e-9
 
 #: A part is lifted off a patch by this part of its way more, and at least by this part of the sizes, so that the cast down does
-#: not begin in touch.
+#: not begin in touch. From where the cast ends it is lifted by LIFT_APART of the patch's size, to be apart, and the rest of the
+#: way is their distance.
 LIFT_CLEAR = 1e-3
 LIFT_LEAST = 1e-6
+LIFT_APART = 2e-7
 
-#: Normals whose cosine differs from 1 by less than this are one direction.
+#: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
+#: below LIFT_STEEP, says nothing of how deep a part is.
 SAME_NORMAL = 1e-12
+LIFT_STEEP = 0.02
+
+#: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
+#: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
+#: the patch. Where both are flat and parallel it takes as long as it likes, and any of the points will do.
+NEAREST_STEP = 1e-12
+NEAREST_TURNS = 64
+FOOT_STEPS = 24
+
+#: A point of a patch is on its edge if it is this near to it, in (a, b), whose sides are 1; places of one patch and another are
+#: the same if they are this near, in units of the patch's size.
+ON_EDGE = 1e-7
+
+#: Ways out of the ground end clear of it by this part of the shape's size and of the contacts' depths, far above what counts as
+#: touching; contacts are asked for up to WAY_MARGIN of the size beyond, so that a way does not lead into the next patch. So
+#: many rounds of contacts are made, so many sweeps over at most so many constraints of a row (counts).
+WAY_CLEAR = 1e-7
+WAY_MARGIN = 0.05
+WAY_ROUNDS = 12
+WAY_SWEEPS = 400
+WAY_MOST = 128
+
+#: What is left between shape and ground at the end of a way is taken off it if the normal there has at least this cosine
+#: with it.
+WAY_STEEP = 0.05
+
+#: Shorter ways are looked for along the normals of so many contacts (a count), then leaning away from the best by so much, in
+#: radians, each time to eight sides. A way is taken if it is shorter by this part.
+WAY_DIRECTIONS = 8
+WAY_LEANS = (0.8, 0.4, 0.2, 0.1, 0.05)
+WAY_GAIN = 2e-3
 
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.

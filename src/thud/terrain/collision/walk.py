@@ -8,8 +8,8 @@ The same walk serves all queries, which differ in what they ask of a patch (`mod
 - DISTANCE: how near is the nearest?
 - CAST: when does it first touch one while it moves by m?
 
-Everything is in the surface's frame; (r, t) is the part in it. A patch lies in the tetrahedron of its corners and leaves it
-by at most a quarter of its twist; so it is cut into pieces whose tetrahedra GJK is asked about (see PATCH_CUTS).
+Everything is in the surface's frame; (r, t) is the part in it. `patch_query.py` asks a patch, `ground_walk.py` the other
+faces of the ground.
 """
 
 from __future__ import annotations
@@ -18,28 +18,26 @@ import math
 
 import numpy as np
 
-from thud._core.decorators import device, exact_device, exact_kernel, kernel
-from thud._core.status import MISS, OVERLAPPING, SEPARATED, UNCONVERGED
-from thud.convex.casts.linear_cast import cast_pair
-from thud.convex.convex_pair import pair_distance, pair_intersects
+from thud._core.decorators import device, kernel
+from thud._core.status import SEPARATED, UNCONVERGED
+from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
 from thud.convex.support import load_part, support
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import dot
 from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS
 from thud.shapes.shape import HALF_SPACE
-from thud.terrain.bounding.planes import corner
 from thud.terrain.bounding.volume import EXTREME
-from thud.terrain.collision.patch import patch_point, read_patch, twist
-from thud.terrain.collision.rectangle_triangle import triangle_overlaps_rectangle
-from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, PATCH_CUTS, PATCH_FLAT
+from thud.terrain.collision.column import SHEET
+from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
+from thud.terrain.collision.patch import read_patch
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
+from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
-from thud.terrain.collision.work_space import AWAY, AXIS, BEST, NEAR, POINT, STATUS, UNSURE
-from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, SIDE, STEP, UPPER, V3
+from thud.terrain.collision.work_space import AWAY, AXIS, BEST, FACE, NEAR, POINT, STATUS, UNSURE
+from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, UPPER
 
 _I = np.int64
-
-MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
 
 
 @device
@@ -123,117 +121,6 @@ def out_of_reach(query, space, points, count, slab):
     return heights_apart(points, count, slab[0], slab[1], slab[2], best if query.mode == DISTANCE else 0.0)
 
 
-# Which cells of a quad overlap a primitive is told in whole numbers, the same in fast and in exact code: both use what follows.
-
-
-@exact_device
-def outline(surface, k):
-    """A primitive in samples of its quad: whether it is a triangle, and three corners; of a rectangle two that are opposite."""
-    quad = _I(surface.primitives[k, QUAD])
-    ax, ay = corner(surface, k, 0, quad)
-    bx, by = corner(surface, k, 1, quad)
-    cx, cy = corner(surface, k, 2, quad)
-    if surface.primitives[k, V3] >= 0:
-        return False, min(ax, cx), min(ay, cy), max(ax, cx), max(ay, cy), _I(0), _I(0)
-    return True, ax, ay, bx, by, cx, cy
-
-
-@exact_device
-def in_outline(shape, x0, y0, x1, y1):
-    """Whether a rectangle of the quad, in samples, overlaps the primitive."""
-    triangle, ax, ay, bx, by, cx, cy = shape
-    if triangle:
-        return triangle_overlaps_rectangle(ax, ay, bx, by, cx, cy, x0, y0, x1, y1)
-    return ax < x1 and x0 < bx and ay < y1 and y0 < by
-
-
-@exact_kernel
-def push_cells(shape, ratio, step, x0, y0, many, cells_out, depth):
-    """Put cells [x0, x0 + many) x [y0, y0 + many) of `step` map samples on a stack, those that overlap the primitive. Returns
-    its new depth."""
-    pace = step * ratio
-    for y in range(y0, y0 + many):
-        for x in range(x0, x0 + many):
-            if in_outline(shape, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace):
-                cells_out[depth, 0], cells_out[depth, 1], cells_out[depth, 2] = step, x, y
-                depth += 1
-    return depth
-
-
-@exact_device
-def push_coarsest(surface, quad, shape, cells_out):
-    """Begin a stack with the coarsest cells of a primitive. Returns its depth."""
-    coarsest = surface.map_ints[quad, STEP]
-    many = _I(surface.quads[quad, SIDE]) // coarsest
-    return push_cells(shape, surface.ratio, coarsest, _I(0), _I(0), many, cells_out, _I(0))
-
-
-@exact_device
-def push_finer(surface, shape, step, x, y, finer, cells_out, depth):
-    """Put the cells of `finer` map samples that cell (x, y) of `step` consists of on the stack. Returns its new depth."""
-    many = step // finer
-    return push_cells(shape, surface.ratio, finer, x * many, y * many, many, cells_out, depth)
-
-
-@kernel(inner="parts, part_query, work_space, f8")
-def patch_query(parts, query, space, best):
-    """(found, status, distance or time, point, normal) of a part and the patch in `space`. Only what is nearer or earlier than
-    `best` counts."""
-    a, b, r, t, m, mode = query
-    corners, pieces, points = space.corners, space.pieces, space.points
-    zero = (0.0, 0.0, 0.0)
-    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
-    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
-    size = math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
-    off, least = 0.25 * twist(corners), 1.0
-    for _ in range(PATCH_CUTS):
-        if off > PATCH_FLAT * size:
-            off, least = 0.25 * off, 0.5 * least
-    found, status, p, n = False, _I(SEPARATED), zero, zero
-    pieces[0, 0], pieces[0, 1], pieces[0, 2] = 0.0, 0.0, 1.0
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        x, y, w = pieces[depth, 0], pieces[depth, 1], pieces[depth, 2]
-        for k in range(4):
-            points[k, 0], points[k, 1], points[k, 2] = patch_point(corners, x + (k & 1) * w, y + (k >> 1) * w)
-        o = set_points(parts, a, points, 4)
-        at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-        if mode <= GATHER:
-            outcome = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))[0]
-            if outcome == SEPARATED:
-                continue
-            if w <= least:
-                return True, _I(outcome), 0.0, o, zero
-        elif mode == DISTANCE:
-            axis = center_axis(parts, a, b, r, at)
-            outcome, d, q, away = pair_distance(parts, a, b, r, at, axis, best)
-            if outcome != OVERLAPPING and d >= best:
-                if outcome == UNCONVERGED and not found:
-                    # It may be nearer than it seems.
-                    status = _I(UNCONVERGED)
-                continue
-            if w <= least:
-                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
-                if outcome == OVERLAPPING:
-                    return True, _I(outcome), 0.0, q, zero
-                found, status, best, p, n = True, _I(outcome), d, q, away
-                continue
-        else:
-            outcome, time, q, away = cast_pair(parts, a, b, r, at, m, best)
-            if outcome == MISS or (found and time >= best):
-                continue
-            if w <= least:
-                q = (q[0] + o[0], q[1] + o[1], q[2] + o[2])
-                found, status, best, p, n = True, _I(outcome), time, q, away
-                continue
-        w *= 0.5
-        for k in range(4):
-            pieces[depth, 0], pieces[depth, 1], pieces[depth, 2] = x + (k & 1) * w, y + (k >> 1) * w, w
-            depth += 1
-    return found, status, best, p, n
-
-
 @kernel(inner="surface, parts, part_query, work_space, i8, UniTuple(i8, 4), Tuple((vec3, f8, f8)), i8")
 def walk_patches(surface, parts, query, space, k, patches, slab, count):
     """The patches of primitive k that overlap [x0, x1) x [y0, y1) of its quad; `slab` as in `out_of_reach`. Returns how many
@@ -249,7 +136,7 @@ def walk_patches(surface, parts, query, space, k, patches, slab, count):
             read_patch(surface, quad, x, y, space.corners)
             if out_of_reach(query, space, space.corners, 4, slab):
                 continue
-            hit, status, value, p, n = patch_query(parts, query, space, result[BEST])
+            hit, status, value, p, n = patch_query(surface, parts, query, space, _I(SHEET), result[BEST])
             if not hit:
                 if status == UNCONVERGED:
                     result[UNSURE] = 1.0
@@ -257,13 +144,15 @@ def walk_patches(surface, parts, query, space, k, patches, slab, count):
             if mode <= GATHER:
                 if count < found.shape[0]:
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = query.b, quad, x, y
+                    if mode == GATHER:
+                        found[count, 0] = SHEET
                 count += 1
                 if mode == MEET:
                     result[STATUS] = status
                     return count
                 continue
             count = 1
-            result[BEST], result[STATUS] = value, status
+            result[BEST], result[STATUS], result[FACE] = value, status, SHEET
             result[POINT], result[POINT + 1], result[POINT + 2] = p
             result[AWAY], result[AWAY + 1], result[AWAY + 2] = n
             found[0, 0], found[0, 1], found[0, 2], found[0, 3] = query.b, quad, x, y
@@ -402,23 +291,29 @@ def box_near(surface, box):
     return False
 
 
+@device
+def placed_node(node_boxes, k, r, t, margin, box_out):
+    """Box, in the surface's frame, of a node of the tree of a compound at (r, t); False if it has none to speak of, as a
+    half-space."""
+    for axis in range(3):
+        middle, half = t[axis], margin
+        for j in range(3):
+            low, high = node_boxes[k, j], node_boxes[k, j + 3]
+            middle += r[3 * axis + j] * 0.5 * (low + high)
+            half += abs(r[3 * axis + j]) * 0.5 * (high - low)
+        box_out[axis], box_out[axis + 3] = middle - half, middle + half
+    return box_out[0] <= box_out[3] and box_out[1] <= box_out[4] and box_out[2] <= box_out[5]
+
+
 @kernel(inner="surface, query_object, mat3, vec3, f8, f8[::1], i8[::1]")
 def near_parts(surface, shape, r, t, margin, box, parts_out):
-    """Parts of a compound at (r, t) that may meet the surface or come within `margin`, by the tree over them. Returns how
+    """Parts of a compound at (r, t) that may meet the sheet or come within `margin`, by the tree over them. Returns how
     many."""
     node_boxes, node_ints = shape.node_boxes, shape.node_ints
     count = 0
     k = _I(0)
     while k < node_ints.shape[0]:
-        for axis in range(3):
-            middle, half = t[axis], margin
-            for j in range(3):
-                low, high = node_boxes[k, j], node_boxes[k, j + 3]
-                middle += r[3 * axis + j] * 0.5 * (low + high)
-                half += abs(r[3 * axis + j]) * 0.5 * (high - low)
-            box[axis], box[axis + 3] = middle - half, middle + half
-        # A half-space has no box to speak of.
-        if not (box[0] <= box[3] and box[1] <= box[4] and box[2] <= box[5]) or box_near(surface, box):
+        if not placed_node(node_boxes, k, r, t, margin, box) or box_near(surface, box):
             if node_ints[k, 1] >= 0:
                 parts_out[count] = node_ints[k, 1]
                 count += 1

@@ -14,13 +14,14 @@ Mat3 = tuple[float, float, float, float, float, float, float, float, float]
 
 # Rows of the stacks: cells that wait (four a level, all coarsest ones of a quad of 64), nodes of the tree that do, and quarters
 # of a twisted patch.
-CELL_STACK, NODE_STACK, PIECE_STACK = 128, 192, 32
+CELL_STACK, NODE_STACK, PIECE_STACK = 128, 192, 48
 
 # Fields of the result: best distance or time, its status, point of the surface (3), normal from it to the part (3); 1 if the
 # part came between the planes of any primitive; the axis (3) that last separated it from a cell; 1 if a
-# distance that did not converge may have been nearer.
-BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE = 0, 1, 2, 5, 8, 9, 12
-RESULT = 13
+# distance that did not converge may have been nearer; where in the patch (a, b); which face of the
+# ground it is (`column.py`).
+BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE, PLACE, FACE = 0, 1, 2, 5, 8, 9, 12, 13, 15
+RESULT = 16
 
 
 class PartQuery(NamedTuple):
@@ -47,7 +48,7 @@ class WorkSpace(NamedTuple):
     corners: Floats
     """(4, 3) of a patch."""
     pieces: Floats
-    """Stack of the quarters of a patch: x, y, side."""
+    """Stack of the pieces of a patch: x, y, side, distance or time."""
     points: Floats
     """(8, 3) of a bounding volume."""
     cells: Ints
@@ -57,9 +58,25 @@ class WorkSpace(NamedTuple):
     result: Floats
     """(RESULT,) fields as above."""
     found: Ints
-    """(room, 4) patches found: part, quad, x, y."""
+    """(room, 4) patches found: part (GATHER: which face of the ground), quad, x, y."""
     counter: Ints
     """(1,) points tested for being in the ground."""
+    above: Floats
+    """(4, 3) the sheet above the corners of a patch that is a face of the ground."""
+    tops: Floats
+    """(4, 3) upper ends of the columns of a patch."""
+    ends: Floats
+    """(4, 3) their lower ends."""
+    ray_corners: Floats
+    """For the ray up a column: (4, 3)."""
+    ray_points: Floats
+    """(8, 3)"""
+    ray_cells: Ints
+    """A stack of cells of its own."""
+    ray_crossings: Floats
+    """(2, 3)"""
+    ray_place: Floats
+    """(5,)"""
 
 
 @view_device
@@ -68,11 +85,19 @@ def new_work_space(room):
     return WorkSpace(
         np.empty(6),
         np.empty((4, 3)),
-        np.empty((PIECE_STACK, 3)),
+        np.empty((PIECE_STACK, 4)),
         np.empty((8, 3)),
         np.empty((CELL_STACK, 4), np.int64),
         np.empty(NODE_STACK, np.int64),
         np.zeros(RESULT),
         np.empty((room, 4), np.int64),
         np.zeros(1, np.int64),
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((8, 3)),
+        np.empty((CELL_STACK, 3), np.int64),
+        np.empty((2, 3)),
+        np.empty(5),
     )

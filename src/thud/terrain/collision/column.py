@@ -1,0 +1,180 @@
+"""The columns below a patch, of which the ground consists, and the faces at which it ends.
+
+A column is the straight line from a point q(a, b) of a patch against the direction n(a, b), bilinear between those of the four
+nodes, as long as the surface is thick: x(a, b, l) = q(a, b) - l n(a, b). It is ground down to the next sheet that crosses
+it. The ends of a patch's columns are a bilinear patch, its bottom; the columns over an edge of it are another, a side where
+the surface ends there. All of them lie in the ground.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import exact_device, exact_kernel
+from thud.terrain.collision.patch import patch_point
+from thud.terrain.collision.rays import next_primitive, ray_primitive
+from thud.terrain.collision.tolerances import GROUND_NEXT, OWN_SHEET
+from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
+from thud.terrain.projection.bilinear_inverse import bilinear_project
+from thud.terrain.sampling import along, node
+from thud.terrain.surface_arrays import COUNT, FIRST, SIDE, V3
+
+_I = np.int64
+
+# What a patch is a face of: the sheet, the bottom, or a side over its edge y = 0, x = 1, y = 1, x = 0.
+SHEET, BOTTOM, RIM = 0, 1, 2
+FACES = 6
+
+
+@exact_kernel(inner="surface, i8, i8, i8, f8[:,::1], f8[:,::1]")
+def load_column(surface, quad, x, y, tops_out, ends_out):
+    """The four samples of patch (x, y) of a quad, p00, p10, p01, p11, and the ends of their columns."""
+    for k in range(4):
+        p, n, length = node(surface, quad, x + (k & 1), y + (k >> 1))
+        q = along(p, n, length)
+        e = along(q, n, -surface.thickness)
+        tops_out[k, 0], tops_out[k, 1], tops_out[k, 2] = q
+        ends_out[k, 0], ends_out[k, 1], ends_out[k, 2] = e
+
+
+@exact_device
+def has_face(surface, quad, x, y, face):
+    """Whether patch (x, y) of a quad has a face of this number: a side only where the surface ends."""
+    if face <= BOTTOM:
+        return True
+    most = surface.ratio * _I(surface.quads[quad, SIDE]) - 1
+    bit = face - RIM
+    if bit == 0:
+        at_edge = y == 0
+    elif bit == 1:
+        at_edge = x == most
+    elif bit == 2:
+        at_edge = y == most
+    else:
+        at_edge = x == 0
+    return at_edge and (surface.rim[quad] >> bit) & 1 == 1
+
+
+@exact_kernel(inner="i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
+def set_face(face, tops, ends, corners_out, above_out):
+    """A face as a patch whose normal leads out of the ground, and the sheet's points above its corners."""
+    for k in range(4):
+        if face == SHEET:
+            own, is_end = k, False
+        elif face == BOTTOM:
+            # s and t change places.
+            own, is_end = (k >> 1) | ((k & 1) << 1), True
+        else:
+            # Along the edge, counter-clockwise around the patch, and up.
+            bit = face - RIM
+            first = 0 if bit == 0 else (1 if bit == 1 else (3 if bit == 2 else 2))
+            second = 1 if bit == 0 else (3 if bit == 1 else (2 if bit == 2 else 0))
+            own, is_end = (first if k & 1 == 0 else second), k < 2
+        for axis in range(3):
+            corners_out[k, axis] = ends[own, axis] if is_end else tops[own, axis]
+            above_out[k, axis] = tops[own, axis]
+
+
+@exact_kernel(inner="surface, vec3, vec3, f8, work_space")
+def is_uncut(surface, x, top, length, space):
+    """Whether no sheet crosses the column between x and its own sheet point; `length` of the whole column, metres."""
+    d = (top[0] - x[0], top[1] - x[1], top[2] - x[2])
+    way = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    farthest = way - OWN_SHEET * length
+    if not farthest > 0.0:
+        return True
+    d = (d[0] / way, d[1] / way, d[2] / way)
+    k = _I(0)
+    while True:
+        item, k = next_primitive(surface, x, d, farthest, k)
+        if item < 0:
+            return True
+        hit, _distance = ray_primitive(
+            surface, item, x, d, farthest, _I(1), space.ray_corners, space.ray_points, space.ray_cells, space.ray_crossings,
+            space.ray_place,
+        )  # fmt: skip
+        if hit:
+            return False
+
+
+@exact_device
+def face_is_ground(surface, corners, above, a, b, space):
+    """Whether point (a, b) of a face is ground: its column is not cut above it."""
+    x, top = patch_point(corners, a, b), patch_point(above, a, b)
+    w = (above[0, 0] - corners[0, 0], above[0, 1] - corners[0, 1], above[0, 2] - corners[0, 2])
+    return is_uncut(surface, x, top, math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), space)
+
+
+@exact_device
+def sub3(p, q):
+    """p - q."""
+    return p[0] - q[0], p[1] - q[1], p[2] - q[2]
+
+
+@exact_device
+def row3(points, k):
+    """Row k."""
+    return points[k, 0], points[k, 1], points[k, 2]
+
+
+@exact_kernel(inner="surface, vec3, work_space")
+def in_column(surface, p, space):
+    """(whether a point is ground of the columns in `space`, a, b, part of the column's length)."""
+    tops, ends = space.tops, space.ends
+    for axis in range(3):
+        low, high = math.inf, -math.inf
+        for k in range(4):
+            low, high = min(low, min(tops[k, axis], ends[k, axis])), max(high, max(tops[k, axis], ends[k, axis]))
+        if p[axis] < low or p[axis] > high:
+            return False, 0.0, 0.0, 0.0
+    t0, t1, t2, t3 = row3(tops, 0), row3(tops, 1), row3(tops, 3), row3(tops, 2)
+    w0, w1, w2, w3 = (
+        sub3(row3(ends, 0), t0), sub3(row3(ends, 1), t1), sub3(row3(ends, 3), t2), sub3(row3(ends, 2), t3),
+    )  # fmt: skip
+    most = 1.0
+    for _ in range(4):
+        status, a, b, part = bilinear_project(p, t0, t1, t2, t3, w0, w1, w2, w3, 0.0, most)
+        if status == UNCONVERGED:
+            # The columns run along each other here: on the safe side.
+            return True, 0.5, 0.5, 0.0
+        if status != INSIDE and status != AMBIGUOUS:
+            return False, 0.0, 0.0, 0.0
+        top = patch_point(tops, a, b)
+        way = sub3(top, p)
+        length = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+        if is_uncut(surface, p, top, length / part if part > 0.0 else 0.0, space):
+            return True, a, b, part
+        if status == INSIDE:
+            return False, a, b, part
+        # The longest of several comes first: look above it.
+        most = part - GROUND_NEXT
+    return False, 0.0, 0.0, 0.0
+
+
+@exact_device
+def quad_drop(surface, quad):
+    """Box that holds the way from any sample of a quad to the end of its column."""
+    lx, ly, lz, ux, uy, uz = math.inf, math.inf, math.inf, -math.inf, -math.inf, -math.inf
+    first, deep = _I(surface.quads[quad, FIRST]), -surface.thickness
+    for k in range(first, first + _I(surface.quads[quad, COUNT])):
+        for i in range(3 if surface.primitives[k, V3] < 0 else 4):
+            v = surface.primitives[k, i]
+            x, y, z = deep * surface.vertices[v, 3], deep * surface.vertices[v, 4], deep * surface.vertices[v, 5]
+            lx, ly, lz = min(lx, x), min(ly, y), min(lz, z)
+            ux, uy, uz = max(ux, x), max(uy, y), max(uz, z)
+    return lx, ly, lz, ux, uy, uz
+
+
+@exact_device
+def drop_heights(surface, quad, n):
+    """Least and greatest rise, along n, of the ways to the ends of a quad's columns."""
+    low, high = math.inf, -math.inf
+    first, deep = _I(surface.quads[quad, FIRST]), -surface.thickness
+    for k in range(first, first + _I(surface.quads[quad, COUNT])):
+        for i in range(3 if surface.primitives[k, V3] < 0 else 4):
+            v = surface.primitives[k, i]
+            rise = deep * (n[0] * surface.vertices[v, 3] + n[1] * surface.vertices[v, 4] + n[2] * surface.vertices[v, 5])
+            low, high = min(low, rise), max(high, rise)
+    return low, high

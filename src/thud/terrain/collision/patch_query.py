@@ -1,0 +1,137 @@
+"""What a convex part asks of one bilinear patch.
+
+A patch lies in the tetrahedron of its corners, and no point of that is farther from the patch than a quarter of its twist. So
+the patch is cut into 2 x 2, and its pieces again, as long as their tetrahedra leave it by more than PATCH_FLAT of its size
+and may matter: GJK is asked about the tetrahedra. A piece that is touched at one of its middle lines, which lie in the
+patch, need not be cut. A face of the ground counts where no sheet cuts its columns.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud._core.status import MISS, OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.convex.casts.linear_cast import cast_pair
+from thud.convex.convex_pair import pair_distance, pair_intersects
+from thud.convex.gjk import center_axis
+from thud.terrain.collision.column import SHEET, face_is_ground
+from thud.terrain.collision.patch import patch_point, twist
+from thud.terrain.collision.tolerances import CAST_FLAT, FACE_PIECE, PATCH_FLAT, PATCH_LEAST
+from thud.terrain.collision.volumes import set_points
+from thud.terrain.collision.work_space import PLACE
+
+_I = np.int64
+
+MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
+
+# Columns of pieces: lowest corner in the patch, side, distance or time.
+SIDE_OF, VALUE = 2, 3
+
+
+@device
+def line_met(parts, query, space, x0, y0, x1, y1):
+    """Whether the part touches a straight line of the patch."""
+    points = space.points
+    p, q = patch_point(space.corners, x0, y0), patch_point(space.corners, x1, y1)
+    points[0, 0], points[0, 1], points[0, 2] = p
+    points[1, 0], points[1, 1], points[1, 2] = q
+    o = set_points(parts, query.a, points, 2)
+    at = (query.t[0] - o[0], query.t[1] - o[1], query.t[2] - o[2])
+    return (
+        pair_intersects(parts, query.a, query.b, query.r, at, center_axis(parts, query.a, query.b, query.r, at))[0] != SEPARATED
+    )
+
+
+@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8")
+def piece_query(parts, query, space, x, y, w, best):
+    """(counts, outcome, distance or time, point, normal) of a part and the tetrahedron of a piece of the patch in `space`."""
+    a, b, r, t, m, mode = query
+    points = space.points
+    for k in range(4):
+        points[k, 0], points[k, 1], points[k, 2] = patch_point(space.corners, x + (k & 1) * w, y + (k >> 1) * w)
+    o = set_points(parts, a, points, 4)
+    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+    zero = (0.0, 0.0, 0.0)
+    if mode <= GATHER:
+        outcome = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))[0]
+        return outcome != SEPARATED, _I(outcome), np.float64(outcome), o, zero
+    if mode == DISTANCE:
+        outcome, d, q, n = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), best)
+        counts = outcome == OVERLAPPING or d < best
+    else:
+        outcome, d, q, n = cast_pair(parts, a, b, r, at, m, best)
+        counts = outcome != MISS and d <= best
+    return counts, _I(outcome), d, (q[0] + o[0], q[1] + o[1], q[2] + o[2]), n
+
+
+@kernel(inner="surface, parts, part_query, work_space, i8, f8")
+def patch_query(surface, parts, query, space, face, best):
+    """(found, status, distance or time, point, normal) of a part and the patch in `space`, a face of the ground. Only what is
+    nearer or earlier than `best` counts. result[PLACE]: the middle of the piece that was found."""
+    mode, corners, pieces = query.mode, space.corners, space.pieces
+    zero = (0.0, 0.0, 0.0)
+    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
+    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
+    size = math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
+    off = 0.25 * twist(corners)
+    flat = (CAST_FLAT if mode == CAST else PATCH_FLAT) * size
+    found, status, p, n = False, _I(SEPARATED), zero, zero
+    counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best)
+    if not counts:
+        return False, _I(UNCONVERGED if mode == DISTANCE and outcome == UNCONVERGED else SEPARATED), best, p, n
+    # Below `bound` there is something on the patch; nothing at or beyond it is looked at.
+    bound = best
+    pieces[0, 0], pieces[0, 1], pieces[0, SIDE_OF], pieces[0, VALUE] = 0.0, 0.0, 1.0, value
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        x, y, w, value = pieces[depth, 0], pieces[depth, 1], pieces[depth, SIDE_OF], pieces[depth, VALUE]
+        if mode > GATHER and (value > bound or (found and value >= bound)):
+            continue
+        last = off * w * w <= flat or w <= PATCH_LEAST
+        middle = 0.5 * w
+        if face == SHEET or w <= FACE_PIECE:
+            if mode <= GATHER and not last:
+                last = line_met(parts, query, space, x, y + middle, x + w, y + middle) or line_met(
+                    parts, query, space, x + middle, y, x + middle, y + w
+                )
+                value = np.float64(OVERLAPPING)
+            if face != SHEET and (last or w == FACE_PIECE):
+                if not face_is_ground(surface, corners, space.above, x + middle, y + middle, space):
+                    continue
+            if last:
+                space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
+                if mode <= GATHER:
+                    return True, _I(value), 0.0, patch_point(corners, x + middle, y + middle), zero
+                counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound)
+                if mode == DISTANCE and outcome == OVERLAPPING:
+                    return True, outcome, 0.0, q, zero
+                if counts:
+                    found, status, bound, p, n = True, outcome, value, q, away
+                continue
+            if mode == DISTANCE and face == SHEET:
+                # Some point of the patch is this near.
+                bound = min(bound, (value + off * w * w) * (1.0 + PATCH_FLAT))
+        first = depth
+        for k in range(4):
+            i, j = x + (k & 1) * middle, y + (k >> 1) * middle
+            counts, outcome, value, q, away = piece_query(parts, query, space, i, j, middle, bound)
+            if mode == DISTANCE and not counts and outcome == UNCONVERGED and not found:
+                # It may be nearer than it seems.
+                status = _I(UNCONVERGED)
+            if not counts:
+                continue
+            # The nearest on top.
+            at = depth
+            while at > first and pieces[at - 1, VALUE] < value:
+                for c in range(4):
+                    pieces[at, c] = pieces[at - 1, c]
+                at -= 1
+            pieces[at, 0], pieces[at, 1], pieces[at, SIDE_OF], pieces[at, VALUE] = i, j, middle, value
+            depth += 1
+    if not found:
+        return False, status, best, p, n
+    return True, status, bound, p, n
