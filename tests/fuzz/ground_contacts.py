@@ -4,9 +4,10 @@ where the truth is known by construction and by no query.
 A convex shape K of any kind is laid on ground that is flat around it, turned at random or resting on its flat side, and let
 down into it by 1e-9 to 1e-1 of its size, or held above it within the margin. How low it reaches along the ground's normal is
 a formula of its own (`lowest`), and so is the side that it rests on (`sides`). The ground: a face of a cube mesh, or of a big
-open floor, each cut into triangles at random; a sloping height field; a flat side of a box, a cylinder, a cone, a hull, or a
-half-space. With ground and shape swapped roles: a corner of a cube mesh or an edge of it under a flat side of K, whose normal
-then is the truth.
+open floor, each cut into triangles at random; a sloping height field; a wall of one, at its border, at a hole or along the
+diagonals of its cells; the sloping underside of a layer; a flat side of a box, a cylinder, a cone, a hull, or a half-space.
+With ground and shape swapped roles: a corner of a cube mesh or an edge of it under a flat side of K, whose normal then is the
+truth.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from scipy.spatial.transform import Rotation
 import thud
 
 KINDS = ("Sphere", "Box", "Capsule", "Cylinder", "Cone", "Ellipsoid", "ConvexHull", "HalfSpace")
-GROUNDS = ("cube mesh", "floor mesh", "height field", "Box", "Cylinder", "Cone", "ConvexHull", "HalfSpace")
+GROUNDS = (
+    "cube mesh", "floor mesh", "height field", "Box", "Cylinder", "Cone", "ConvexHull", "HalfSpace", "field wall", "underside",
+)  # fmt: skip
 PENETRATIONS = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 1e-1)
 
 #: Depth may be off by this part of the size.
@@ -159,11 +162,49 @@ def make_ground(name: str, rng: np.random.Generator) -> tuple[thud.Shape, np.nda
         points = np.concatenate([4.0 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), rng.uniform(-4, 4, (40, 2))])
         floor = thud.TriangleMesh(np.c_[points, np.zeros(len(points))], Delaunay(points).simplices)
         return floor, np.zeros(3), np.array([0.0, 0.0, 1.0])
+    if name == "field wall":
+        return make_wall(rng)
     slope = rng.normal(size=2) * 0.4
     grid = np.arange(-6.0, 6.01, 0.5)
-    field = thud.HeightField(slope[0] * grid[None] + slope[1] * grid[:, None], 0.5, origin=[-6.0, -6.0, 0.0])
-    normal = np.array([-slope[0], -slope[1], 1.0])
-    return field, np.zeros(3), normal / np.linalg.norm(normal)
+    heights, thickness = slope[0] * grid[None] + slope[1] * grid[:, None], 2.0 if name == "underside" else None
+    field = thud.HeightField(heights, 0.5, origin=[-6.0, -6.0, 0.0], thickness=thickness)
+    normal = np.array([-slope[0], -slope[1], 1.0]) / np.hypot(np.hypot(*slope), 1.0)
+    return (field, np.array([0.0, 0.0, -2.0]), -normal) if thickness else (field, np.zeros(3), normal)
+
+
+def make_wall(rng: np.random.Generator) -> tuple[thud.HeightField, np.ndarray, np.ndarray]:
+    """(field, a point amid one of its walls, the wall's normal): rough ground at least 3 m above the point, without end or down
+    to 3 m below it."""
+    side, across = int(rng.integers(4)), rng.choice(["border", "hole", "diagonal"])
+    x, y = rng.uniform(0.2, 0.7, 2)
+    rows, columns = int(12.0 / y), int(12.0 / x)
+    heights = rng.uniform(3.0, 4.0, (rows + 1, columns + 1))
+    thickness = None if rng.random() < 0.5 else 7.0
+    if across == "diagonal":
+        x, y, rows, columns = 0.4, 0.3, 40, 40
+        heights = rng.uniform(3.0, 4.0, (rows + 1, columns + 1))
+        j, i = np.mgrid[: rows + 1, : columns + 1]
+        heights[i > j if side % 2 else j > i] = np.nan
+        normal = (1.0 if side % 2 else -1.0) * np.array([y, -x, 0.0])
+        point = np.array([20 * x, 20 * y, 0.0])
+    else:
+        # Towards +x, -x, +y, -y: out of the field, or from beyond a hole of 8 m into it.
+        normal = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])[side]
+        end = np.array([columns * x, rows * y, 0.0])
+        point = 0.5 * end + 0.5 * end * normal
+        if across == "hole":
+            # Only samples within are holes: the wall stands a cell before the first of them.
+            inner = slice(rows // 6, rows - rows // 6), slice(columns // 6, columns - columns // 6)
+            heights[inner] = np.nan
+            first = (
+                np.array([inner[1].start - 1, inner[0].start - 1]) * [x, y],
+                np.array([inner[1].stop, inner[0].stop]) * [x, y],
+            )
+            point = 0.5 * end
+            axis = side // 2
+            point[axis] = first[0][axis] if normal[axis] > 0 else first[1][axis]
+    field = thud.HeightField(heights, (x, y), thickness=thickness)
+    return field, point, normal / np.linalg.norm(normal)
 
 
 def lay_down(ground_name: str, kind: str, rng: np.random.Generator) -> Case:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.mesh.dispatch import ROWS, convex_contained, meshes_contained
 from thud.mesh.manifolds.rows import (
@@ -108,11 +108,10 @@ def mesh_mesh_contacts(
 
 
 def collect(
-    rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], Bools | None],
-    rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int, left: Bools | None = None,
+    rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], None],
+    rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int,
 ) -> Contacts:  # fmt: skip
-    """Contacts of all rows, block by block; a block whose rows need more room is done again. `left`: filled with which
-    rows were left, as `rows` returns it for a block; these have no contacts."""
+    """Contacts of all rows, block by block; a block whose rows need more room is done again."""
     parts, status = [], np.zeros(count, dtype=np.uint8)
     facets, space = _FACETS, _CONTACTS
     for start in range(0, count, _BLOCK):
@@ -124,12 +123,10 @@ def collect(
         while True:
             many, needed = np.zeros(len(block), dtype=np.int64), np.zeros(len(block), dtype=np.int64)
             out = ManifoldRows(np.empty((len(block), space, CONTACT)), many, needed, np.zeros(len(block), dtype=np.uint8))
-            marks = rows(*poses, former, facets, out)
+            rows(*poses, former, facets, out)
             if needed.max() <= facets and many.max() <= space:
                 break
             facets, space = max(facets, int(needed.max())), max(space, int(many.max()))
-        if left is not None and marks is not None:
-            left[block], many[marks] = marks, 0
         status[block] = out.status
         chosen = out.contacts[np.arange(space) < many[:, None]]
         parts.append((np.repeat(block, many), chosen))
@@ -152,14 +149,6 @@ def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
         triangle_a=face_ground,
         triangle_b=face_other,
     )
-
-
-def shows_overlap(found: Contacts, a: Shape, b: Shape, count: int) -> Bools:
-    """(N,) rows with a contact that is deep, or as near as the search of an overlap may be off."""
-    near = SHOWN * min(a.bounding_sphere()[1], b.bounding_sphere()[1])
-    shown = np.zeros(count, dtype=bool)
-    shown[found.row[found.depth >= -near]] = True
-    return shown
 
 
 def with_contained(

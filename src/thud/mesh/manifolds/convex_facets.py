@@ -32,7 +32,7 @@ from thud.mesh.manifolds.facets import (
     DIRECTION,
     DROPPED,
     EDGES,
-    FACE,
+    NAME,
     OPEN_QUESTION,
     TOWARD,
     VERTICES,
@@ -112,7 +112,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
-                ground, other = or_face(work[i, OTHER], ints[k, FACE]), or_face(work[i, OWN], number)
+                ground, other = or_face(work[i, OTHER], ints[k, NAME]), or_face(work[i, OWN], number)
                 count = put_point(points, count, middle, depth, ground, other, k, 0)
     elif cosine > -EDGE_ON and sides >= 3 and square > EDGE_ON:
         # The facet is seen from its edge: it is clipped by the part's face.
@@ -125,7 +125,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
-                ground, other = or_face(work[i, OWN], ints[k, FACE]), or_face(work[i, OTHER], number)
+                ground, other = or_face(work[i, OWN], ints[k, NAME]), or_face(work[i, OTHER], number)
                 count = put_point(points, count, middle, depth, ground, other, k, 0)
     return count, deepest
 
@@ -156,7 +156,7 @@ def touched_feature(facets, ints, k, q, least):
         o = cross(sub(b, a), m)
         if abs(dot(o, sub(q, a))) <= least * math.sqrt(norm2(o)):
             return SIDE + np.float64(ints[k, EDGES + c])
-    return A_FACE + np.float64(ints[k, FACE])
+    return A_FACE + np.float64(ints[k, NAME])
 
 
 @device

@@ -19,12 +19,12 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
-from thud.mesh.manifolds.directions import DEEP, begin_turns, direction, is_new, nearest_direction, next_turn
+from thud.mesh.manifolds.directions import DEEP, LOW, USES, begin_turns, direction, is_new, nearest_direction, next_turn
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
     DROPPED,
-    FACE,
+    NAME,
     TOWARD,
     VERTICES,
     WITNESSED,
@@ -36,8 +36,11 @@ from thud.mesh.manifolds.facets import (
 )
 from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
 from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, spread_points
-from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP
+from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP, SURE
 from thud.mesh.raycast import ROWS, first_hit
+
+#: In place of the mark of a direction that had its turn: it took pairs, and had none of its own.
+TAKES = 2.0
 
 
 @device
@@ -118,12 +121,35 @@ def is_normal_of_both(facets_a, a, facets_b, b, n):
     return is_normal(facets_a, a, n) and is_normal(facets_b, b, (-n[0], -n[1], -n[2]))
 
 
-@kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], i8")
-def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count):
+@device
+def deep_at_most(facets_a, many_a, facets_b, many_b, n, enough):
+    """How far B must move along n at most until all facets of A that face n are behind all of B that face it; inf if there are
+    none of either, or if it is more than `enough`."""
+    high, low = -math.inf, math.inf
+    for k in range(many_a):
+        if dot(facet_normal(facets_a, k), n) > EDGE_ON:
+            high = max(high, highest_corner(facets_a, k, n))
+    for k in range(many_b):
+        if dot(facet_normal(facets_b, k), n) < -EDGE_ON:
+            low = min(low, -highest_corner(facets_b, k, (-n[0], -n[1], -n[2])))
+            if high - low > enough:
+                return math.inf
+    return high - low if high > -math.inf and low < math.inf else math.inf
+
+
+@device
+def takes_only(directions, d):
+    """Whether direction d is that of no pair at first, and took some: its points are corners inside the other body."""
+    return directions[d, USES] == TAKES
+
+
+@kernel(inner="f8[:,::1], i8, f8[:,::1], i8, i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], i8")
+def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, directions, count):
     """Number of directions, after each pair was given the one it belongs to.
 
     Normals of both surfaces come first. Where those are not short, others count that are clearly shorter: a pair that they
     clear belongs to them, though it adds no points of its own. First those that both facets face, then any that is left in use.
+    A direction that no pair has, since what faces it is inside the other body as a whole, is as deep as that may be.
     """
     for k in range(many):
         a, b = pairs[k, OF_A], pairs[k, OF_B]
@@ -145,9 +171,16 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
         pairs[k, BELONGS], gaps[k, WAY] = at, best
     # How deep each direction is at least; then the least deep one takes what it clears, then the next.
     begin_turns(directions, count)
+    longest = 0.0
     for k in range(many):
         if pairs[k, BELONGS] >= 0:
             directions[pairs[k, BELONGS], DEEP] = min(directions[pairs[k, BELONGS], DEEP], gaps[k, WAY])
+            longest = max(longest, gaps[k, WAY])
+    for d in range(count):
+        directions[d, LOW] = 0.0
+        if not directions[d, DEEP] < math.inf and CLEARLY * longest > SURE * size:
+            deep = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, d), CLEARLY * longest)
+            directions[d, DEEP], directions[d, LOW] = deep, 1.0
     for _turn in range(count):
         least = next_turn(directions, count)
         if least < 0:
@@ -159,6 +192,9 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
                 way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)
                 if way < CLEARLY * gaps[k, WAY]:
                     pairs[k, BELONGS], gaps[k, WAY] = -2 - least, way
+                    if directions[least, LOW] == 1.0:
+                        # What is behind it may be deeper than what the pair shows.
+                        gaps[k, WAY], directions[least, USES] = max(way, deep), TAKES
     return count
 
 
@@ -179,7 +215,7 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
-                of_a, of_b = or_face(work[i, OTHER], ints_a[a, FACE]), or_face(work[i, OWN], ints_b[b, FACE])
+                of_a, of_b = or_face(work[i, OTHER], ints_a[a, NAME]), or_face(work[i, OWN], ints_b[b, NAME])
                 count = put_point(points, count, middle, depth, of_a, of_b, a, b)
     elif cos_b > EDGE_ON and cos_a > -EDGE_ON:
         load_polygon(facets_b, ints_b, b, reference, True)
@@ -191,7 +227,7 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
-                of_a, of_b = or_face(work[i, OWN], ints_a[a, FACE]), or_face(work[i, OTHER], ints_b[b, FACE])
+                of_a, of_b = or_face(work[i, OWN], ints_a[a, NAME]), or_face(work[i, OTHER], ints_b[b, NAME])
                 count = put_point(points, count, middle, depth, of_a, of_b, a, b)
     return count, deepest
 
@@ -242,6 +278,12 @@ def is_first_seen(seen, mask, number):
     return True
 
 
+@device
+def sinks_along(facets, ints, k, d, along):
+    """Whether facet k belongs to direction d and faces against the way out."""
+    return ints[k, DIRECTION] == d and -dot(facet_normal(facets, k), along) > EDGE_ON
+
+
 @kernel(inner="f8[:,::1], i8[:,::1], i8, i8, vec3, f8, mesh_side, mat3, vec3, f8, i8[::1], i8, f8[:,::1], i8")
 def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, points, count):
     """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
@@ -250,8 +292,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
     along = (sign * n[0], sign * n[1], sign * n[2])
     local, farthest = unrotate(r, along), math.inf if side.closed == 1 else size
     for k in range(many):
-        # A facet of this surface faces against the way out.
-        if ints[k, DIRECTION] != d or -dot(facet_normal(facets, k), along) <= EDGE_ON:
+        if not sinks_along(facets, ints, k, d, along):
             continue
         # Those that cross an open surface lie on both sides of it; their corners below belong to others too.
         if side.closed == 0 and ints[k, WITNESSED] == 1:

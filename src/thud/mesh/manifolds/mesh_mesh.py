@@ -26,6 +26,7 @@ from thud.mesh.manifolds.facet_pairs import (
     pair_points,
     settle_pairs,
     sunk_corners,
+    takes_only,
 )
 from thud.mesh.manifolds.facets import WITNESSED, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
@@ -339,7 +340,7 @@ def row_contacts(
     count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
     count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
-    count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, space.directions, count)
+    count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
     give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
     ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
@@ -352,7 +353,7 @@ def row_contacts(
             space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
             space.polygons, space.points,
         )  # fmt: skip
-        if points > 0 and out.status[row] == OVERLAPPING:
+        if (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
             if sinks_a:
                 away = (-o_a[0], -o_a[1], -o_a[2])
                 points = sunk_corners(
