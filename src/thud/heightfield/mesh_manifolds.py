@@ -64,7 +64,7 @@ from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, note, sort
 from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
-from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points
+from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points, thin_points
 from thud.mesh.manifolds.tolerances import NEAR_FEATURE, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
@@ -225,7 +225,7 @@ def corners_in_ground(grid, facets, ints, many, d, n, size, seen, mask, events, 
                 ground, own = A_FACE + np.float64(face_name(code)), CORNER + np.float64(vertex)
                 count = put_point(points, count, middle, deep, ground, own, -1 - code // FACETS, k)
                 if count == points.shape[0]:
-                    count = spread_points(points, count, n, np.int64(4), size)
+                    count = thin_points(points, count, n, size)
     return count
 
 

@@ -46,7 +46,16 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.spread import FACET, HOW_DEEP, OF_GROUND, OF_OTHER, put_best_point, put_point, spread_points
+from thud.mesh.manifolds.spread import (
+    FACET,
+    HOW_DEEP,
+    OF_GROUND,
+    OF_OTHER,
+    put_best_point,
+    put_point,
+    spread_points,
+    thin_points,
+)
 from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, NEAR_FEATURE, ON_FEATURE, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 
@@ -360,7 +369,7 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
         count, depth = clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, points, count)
         deepest = max(deepest, depth)
         if count > points.shape[0] - 64:
-            count = spread_points(points, count, n, np.int64(4), size)
+            count = thin_points(points, count, n, size)
     for k in range(many):
         if ints[k, DIRECTION] != d:
             continue

@@ -35,7 +35,7 @@ from thud.mesh.manifolds.facets import (
     may_lean,
 )
 from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
-from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, spread_points
+from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, thin_points
 from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP, SURE
 from thud.mesh.raycast import ROWS, first_hit
 
@@ -313,7 +313,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
                 else:
                     count = put_point(points, count, middle, deep, own, other, k, -1 - face)
                 if count == points.shape[0]:
-                    count = spread_points(points, count, n, np.int64(4), size)
+                    count = thin_points(points, count, n, size)
     return count
 
 
@@ -340,7 +340,7 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
         )
         deepest = max(deepest, depth)
         if count > points.shape[0] - 64:
-            count = spread_points(points, count, n, np.int64(4), size)
+            count = thin_points(points, count, n, size)
     for k in range(many):
         gap = gaps[k, GAP]
         if pairs[k, BELONGS] != d or pairs[k, CROSSES] == 1 or gap > margin or not -gap > deepest + DEEPER * size:

@@ -75,9 +75,12 @@ SHOWN = 1e-6
 #: it: less deep ones hide no more of their patch than that.
 LOOK_AGAIN = 0.01
 
-#: Of up to this many points of a patch (a count) the four that are kept are exchanged for others while that makes their area
-#: larger by this part.
-MANY = 1024
+#: Of more points of a patch than this (a count) only those farthest out along this many lines across the normal are looked at
+#: further: what they span is at least 99.5 % as wide as all of them.
+FEW_POINTS = 256
+LINES = 16
+
+#: The four points of a patch that are kept are exchanged for others while that makes their area larger by this part.
 MORE_AREA = 1e-3
 
 #: A closest point is at a corner or on an edge if it is this near, in units of the size: far above what searches are off by.
