@@ -46,9 +46,10 @@ from thud.math.vec3 import sub
 from thud.mesh.box_tree import U, load_triangle, place_triangle, tree_pose
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facet_pairs import (
-    add_pieces,
+    add_directions,
     clear_table,
     exit_ray,
+    find_pieces,
     give_directions,
     is_first_seen,
     name_pair_points,
@@ -295,9 +296,11 @@ def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, ma
             for e in range(3):
                 at = facet_beyond(grid, space.keys[k], e)
                 more.beyond[k, e] = find_key(space.keys, many_a, at) if at >= 0 else np.int64(-1)
-        count = add_pieces(space.facets, more.beyond, many_a, more.queue, 1.0, space.directions, np.int64(0))
+        find_pieces(space.facets, more.beyond, many_a, more.queue)
         facets_beyond(edges, more.keys, many_b, more.beyond)
-        count = add_pieces(more.facets, more.beyond, many_b, more.queue, -1.0, space.directions, count)
+        find_pieces(more.facets, more.beyond, many_b, more.queue)
+        count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+        count = add_directions(more.facets, many_b, -1.0, space.directions, count)
         count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
         ends = ends and status == OVERLAPPING
         mask = np.int64(0)

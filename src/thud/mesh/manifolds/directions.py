@@ -60,3 +60,16 @@ def next_turn(directions, count):
     if least >= 0:
         directions[least, USES] = 1.0
     return least
+
+
+@device
+def by_depth(directions, count, place):
+    """The direction that comes in this place if they are sorted by how deep they are."""
+    for d in range(count):
+        before = 0
+        for e in range(count):
+            if directions[e, DEEP] < directions[d, DEEP] or (directions[e, DEEP] == directions[d, DEEP] and e < d):
+                before += 1
+        if before == place:
+            return np.int64(d)
+    return np.int64(place)

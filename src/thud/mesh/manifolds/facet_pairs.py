@@ -27,6 +27,7 @@ from thud.mesh.manifolds.facets import (
     NAME,
     TOWARD,
     VERTICES,
+    WAY_OUT,
     WITNESSED,
     facet_corner,
     facet_normal,
@@ -36,8 +37,23 @@ from thud.mesh.manifolds.facets import (
 )
 from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
 from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, thin_points
-from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP, SURE
+from thud.mesh.manifolds.tolerances import (
+    ALIKE,
+    CLEARLY,
+    DEEPER,
+    EDGE_ON,
+    FLAT,
+    LEAST_MEAN,
+    NEARLY,
+    ON_FEATURE,
+    SMOOTH,
+    SNAP,
+    SURE,
+)
 from thud.mesh.raycast import ROWS, first_hit
+
+# Kinds of pieces, noted at their first facets.
+NO_PIECE, EVEN, CURVED = 0.0, 1.0, 2.0
 
 #: In place of the mark of a direction that had its turn: it took pairs, and had none of its own.
 TAKES = 2.0
@@ -59,10 +75,10 @@ def piece_of(pieces, k):
     return k
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1], f8, f8[:,::1], i8")
-def add_pieces(facets, beyond, many, pieces, sign, directions, count):
-    """Number of directions after the mean normals of the smooth pieces of a surface, times `sign`; each facet notes that of its
-    piece. beyond: the facet beyond each edge, -1 for none."""
+@kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1]")
+def find_pieces(facets, beyond, many, pieces):
+    """Smooth pieces of a surface: each facet notes the mean normal of its piece, 0 if that has none, and whether it is the
+    first of it. beyond: the facet beyond each edge, -1 for none."""
     for k in range(many):
         pieces[k] = k
     for k in range(many):
@@ -87,17 +103,29 @@ def add_pieces(facets, beyond, many, pieces, sign, directions, count):
             facets[first, DEPTH], facets[first, DEPTH + 1], facets[first, DEPTH + 2], facets[first, DEPTH + 3],
         )  # fmt: skip
         length = math.sqrt(x * x + y * y + z * z)
-        if not length > LEAST_MEAN * area:
-            facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = 0.0, 0.0, 0.0
+        scale = 1.0 / length if length > LEAST_MEAN * area else 0.0
+        facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = scale * x, scale * y, scale * z
+        # A piece has a direction at its first facet.
+        facets[k, WAY_OUT] = CURVED if length < FLAT * area else EVEN
+        if first != k or scale == 0.0:
+            facets[k, WAY_OUT] = NO_PIECE
+
+
+@kernel(inner="f8[:,::1], i8, f8, f8[:,::1], i8")
+def add_directions(facets, many, sign, directions, count):
+    """Number of directions after the mean normals, times `sign`, of the pieces of a surface. Of two within a degree that of an
+    even piece stands for both, whichever body it is of."""
+    for k in range(many):
+        kind = facets[k, WAY_OUT]
+        if kind == NO_PIECE:
             continue
-        mean = (x / length, y / length, z / length)
-        facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = mean
-        if first == k:
-            n = (sign * mean[0], sign * mean[1], sign * mean[2])
-            at, fresh = is_new(directions, count, n)
-            if fresh:
-                directions[at, 0], directions[at, 1], directions[at, 2] = n
-                count += 1
+        n = (sign * facets[k, TOWARD], sign * facets[k, TOWARD + 1], sign * facets[k, TOWARD + 2])
+        at, fresh = is_new(directions, count, n)
+        alike = not fresh and dot(direction(directions, at), n) >= ALIKE
+        if fresh or (alike and kind == EVEN and directions[at, USES] == CURVED):
+            directions[at, 0], directions[at, 1], directions[at, 2] = n
+            directions[at, USES] = kind
+        count += 1 if fresh else 0
     return count
 
 
@@ -171,15 +199,17 @@ def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, di
         pairs[k, BELONGS], gaps[k, WAY] = at, best
     # How deep each direction is at least; then the least deep one takes what it clears, then the next.
     begin_turns(directions, count)
-    longest = 0.0
+    longest = -math.inf
     for k in range(many):
         if pairs[k, BELONGS] >= 0:
             directions[pairs[k, BELONGS], DEEP] = min(directions[pairs[k, BELONGS], DEEP], gaps[k, WAY])
             longest = max(longest, gaps[k, WAY])
+    # Without any direction the way out of the whole is better than one that is not short.
+    enough = CLEARLY * longest if longest > -math.inf else SURE * size
     for d in range(count):
         directions[d, LOW] = 0.0
-        if not directions[d, DEEP] < math.inf and CLEARLY * longest > SURE * size:
-            deep = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, d), CLEARLY * longest)
+        if not directions[d, DEEP] < math.inf and enough >= SURE * size:
+            deep = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, d), enough)
             directions[d, DEEP], directions[d, LOW] = deep, 1.0
     for _turn in range(count):
         least = next_turn(directions, count)
@@ -200,12 +230,13 @@ def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, di
 
 @kernel(inner="f8[:,::1], i8[:,::1], i8, f8[:,::1], i8[:,::1], i8, vec3, f8, manifold_space, f8[:,::1], i8")
 def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, points, count):
-    """(points noted, deepest of this pair or -inf) after those of facets a and b, one clipped by the other along n."""
+    """(points noted, deepest of this pair or -inf) after those of facets a and b, one clipped by the other along n: by the one
+    that faces n more, which is the same with the two bodies swapped."""
     m_a, m_b = facet_normal(facets_a, a), facet_normal(facets_b, b)
     cos_a, cos_b = dot(n, m_a), -dot(n, m_b)
     work, reference = polygons.face_b, polygons.found
     deepest = -math.inf
-    if cos_a > EDGE_ON and cos_b > -EDGE_ON:
+    if cos_a > EDGE_ON and cos_b > -EDGE_ON and cos_a >= cos_b:
         load_polygon(facets_a, ints_a, a, reference, True)
         load_polygon(facets_b, ints_b, b, work, False)
         many = clip_by_face(work, 3, polygons.spare, reference, 3, n)

@@ -14,12 +14,13 @@ from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
-from thud.mesh.manifolds.directions import direction
+from thud.mesh.manifolds.directions import by_depth, direction
 from thud.mesh.manifolds.facet_pairs import (
-    add_pieces,
+    add_directions,
     area_normal,
     clear_table,
     exit_ray,
+    find_pieces,
     give_directions,
     name_pair_points,
     nearest_pair_point,
@@ -351,9 +352,11 @@ def row_contacts(
             kept += 1
     pieces = more.queue
     facets_beyond(edges_a, space.keys, many_a, more.beyond)
-    count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
+    find_pieces(space.facets, more.beyond, many_a, pieces)
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
-    count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
+    find_pieces(more.facets, more.beyond, many_b, pieces)
+    count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+    count = add_directions(more.facets, many_b, -1.0, space.directions, count)
     count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
     give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
@@ -361,7 +364,9 @@ def row_contacts(
     ta = transform(ra, ta, o_a)
     mask = clear_table(more.seen, many_a + many_b)
     filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-    for d in range(count):
+    for place in range(count):
+        # In an order that is the same with the two bodies swapped.
+        d = by_depth(space.directions, count, place)
         n = direction(space.directions, d)
         points = pair_points(
             space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,

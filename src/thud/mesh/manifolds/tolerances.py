@@ -49,6 +49,9 @@ THIN = 1e-18
 #: A piece of a surface has a mean normal if its area vectors add up to at least this part of its area.
 LEAST_MEAN = 0.2
 
+#: A piece is even if its area vectors add up to this part of its area at least: normals within some 0.01 degrees.
+FLAT = 1.0 - 1e-8
+
 #: Bodies this close, in units of what coordinates reach to, touch: contacts are asked for so far at least. A hundred times what
 #: counts as touching in booleans, as a depth comes from a chain of clipped points.
 TOUCHING = 1e-12
