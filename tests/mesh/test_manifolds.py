@@ -408,3 +408,18 @@ def test_many_points_are_thinned_out_without_loss_of_width():
     # The common octagon is about 1 m wide, and 1.08 m across.
     for angle in np.linspace(0.0, np.pi, 12, endpoint=False):
         assert np.ptp(found.point @ [np.cos(angle), np.sin(angle), 0.0]) > 0.7
+
+
+def test_a_spike_is_deepest_below_a_triangle_that_it_does_not_meet():
+    """A cone goes in through one triangle of a floor, slantwise, and ends below the next: its way out is that of the tip."""
+    floor = grid_cube(np.array([2.0, 2.0, 0.5]), 8)
+    cone = thud.Cone(0.1, 0.5)
+    lean = np.radians(70.0)
+    turn = [np.cos(0.5 * (np.pi - lean)), 0.0, np.sin(0.5 * (np.pi - lean)), 0.0]
+    for x in np.linspace(0.0, 0.5, 11):
+        tip = np.array([x, 0.1, 0.4])
+        axis = np.array([np.sin(lean), 0.0, -np.cos(lean)])
+        found = thud.contacts(floor, cone, None, thud.Pose(tip - 0.5 * axis, turn))
+        up = found.normal[:, 2] > 1.0 - 1e-9
+        assert up.all()
+        assert found.depth.max() == pytest.approx(0.1, abs=1e-7)
