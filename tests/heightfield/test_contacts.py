@@ -101,21 +101,34 @@ def test_points_lie_between_the_surfaces(kind, thickness, other):
     np.testing.assert_array_equal(swapped.depth, found.depth)
 
 
+def _moved(poses, found, k):
+    """The pose of a contact's row, moved along its normal by a hair more than its depth."""
+    row, shift = int(found.row[k]), (found.depth[k] * (1.0 + 1e-6) + 1e-7) * found.normal[k]
+    return thud.Pose(np.asarray(poses.position)[row] + shift, np.asarray(poses.quaternion)[row])
+
+
 def test_the_depth_of_a_patch_clears_its_triangles():
-    """For a convex shape: moved by the deepest contact along its normal, it meets the patch's triangles no more."""
+    """For a convex shape: moved by the deepest contact along its normal, it meets the patch's triangles no more. Away from the
+    border, where walls are named by the triangles above them."""
     field, shape = make("smooth", thickness=None), OTHERS["hull"]
     poses = poses_about(field, COUNT, seed=9, below=0.1, above=0.2)
+    lower, upper = (corner[0] for corner in (field.to_mesh().bounds().lower, field.to_mesh().bounds().upper))
+    place = np.asarray(poses.position)[:, :2]
+    poses = poses[np.flatnonzero(((place > lower[:2] + 1.0) & (place < upper[:2] - 1.0)).all(axis=1))]
     found = thud.contacts(field, shape, None, poses)
+    assert len(found.row)
     vertices, faces, numbers = field.surface()
     for row in np.unique(found.row):
         for patch in np.unique(found.patch[found.row == row]):
             own = (found.row == row) & (found.patch == patch)
             deepest = np.flatnonzero(own)[np.argmax(found.depth[own])]
             chosen = np.isin(numbers, found.triangle_a[own])
+            if found.triangle_a[deepest] < 0:
+                # Below all triangles: the end of the way out.
+                assert not thud.intersects(field, shape, None, _moved(poses, found, deepest)).any()
+                continue
             sheet = thud.TriangleMesh(vertices, faces[chosen])
-            shift = (found.depth[deepest] * (1.0 + 1e-6) + 1e-7) * found.normal[deepest]
-            at = thud.Pose(np.asarray(poses.position)[row] + shift, np.asarray(poses.quaternion)[row])
-            assert not thud.intersects(sheet, shape, None, at).any()
+            assert not thud.intersects(sheet, shape, None, _moved(poses, found, deepest)).any()
 
 
 def test_margin_gives_what_is_near():
@@ -157,3 +170,124 @@ def test_contacts_are_those_of_the_mesh_where_both_are_plain():
         found, known = thud.contacts(field, box, None, pose), thud.contacts(mesh, box, None, pose)
         assert found.normal[0] @ known.normal[0] > 0.98
         assert found.depth.max() == pytest.approx(known.depth.max(), rel=0.25, abs=5e-3)
+
+
+def _slide(field, shape, places, normal, depth):
+    """Contacts at each place are flat on the ground: one normal, the depth that the shape was let down by, ids of their own."""
+    found = thud.contacts(field, shape, None, thud.Pose(places))
+    assert len(np.unique(found.row)) == len(places)
+    np.testing.assert_allclose(found.normal, np.tile(normal, (len(found.row), 1)), atol=1e-9)
+    np.testing.assert_allclose(found.depth, depth, atol=1e-9)
+    assert len(set(zip(found.row.tolist(), found.feature.tolist()))) == len(found.row)
+    return found
+
+
+@pytest.mark.parametrize("thickness", [None, 6.0])
+@pytest.mark.parametrize("as_mesh", [False, True])
+def test_nothing_catches_on_the_edges_of_a_wall(thickness, as_mesh):
+    """Upright edges, diagonals and the line where a wall of ground without end is cut off bend by nothing: they have no normal
+    of their own. Tops are rough, so that they have other normals, but none is near."""
+    rng = np.random.default_rng(3)
+    field = thud.HeightField(rng.uniform(2.0, 3.0, (24, 24)), (0.3, 0.2), thickness=thickness)
+    box = thud.Box((0.3, 0.25, 0.35))
+    shape = thud.to_mesh(box) if as_mesh else box
+    y = rng.uniform(1.0, 3.6, COUNT)
+    z = rng.uniform(-0.5, 0.5, COUNT)
+    low, high = np.full(COUNT, -0.299), np.full(COUNT, 23 * 0.3 + 0.299)
+    found = _slide(field, shape, np.stack([low, y, z], axis=1), [-1.0, 0.0, 0.0], 1e-3)
+    assert (np.bincount(found.row) == 4).all()
+    _slide(field, shape, np.stack([high, y, z], axis=1), [1.0, 0.0, 0.0], 1e-3)
+
+
+@pytest.mark.parametrize("as_mesh", [False, True])
+def test_nothing_catches_on_the_edges_of_an_underside(as_mesh):
+    """The same below a flat layer with a rough copy of it elsewhere."""
+    rng = np.random.default_rng(4)
+    field = thud.HeightField(np.zeros((24, 24)), (0.3, 0.2), thickness=0.5)
+    box = thud.Box((0.3, 0.25, 0.35))
+    places = np.stack([rng.uniform(1.0, 5.0, COUNT), rng.uniform(1.0, 3.6, COUNT), np.full(COUNT, -0.5 - 0.349)], axis=1)
+    found = _slide(field, thud.to_mesh(box) if as_mesh else box, places, [0.0, 0.0, -1.0], 1e-3)
+    assert (np.bincount(found.row) == 4).all()
+
+
+def test_walls_have_triangles_and_ids_of_their_own():
+    """A box in the corner of a hole touches two walls: two patches, the triangles above them, and no id twice, though the same
+    corners of the box touch both."""
+    heights = np.ones((9, 9))
+    heights[3:6, 3:6] = np.nan
+    field = thud.HeightField(heights, 1.0)
+    # The hole reaches from 2 to 6; its corner at (2, 2) is square, as both triangles of that cell have a hole for a corner.
+    found = thud.contacts(field, thud.Box((0.5, 0.5, 0.5)), None, thud.Pose([2.499, 2.4985, 0.0]))
+    assert found.patch.max() == 1
+    for axis, depth in ((0, 1e-3), (1, 1.5e-3)):
+        own = found.normal[:, axis] > 0.5
+        np.testing.assert_allclose(found.normal[own], np.tile(np.eye(3)[axis], (own.sum(), 1)), atol=1e-9)
+        np.testing.assert_allclose(found.depth[own], depth, atol=1e-9)
+        assert own.sum() == 4
+        cells = found.triangle_a[own] // 2
+        # Of the cells before the hole.
+        assert set((cells % 8 if axis == 0 else cells // 8).tolist()) == {1}
+    assert len(set(found.feature.tolist())) == 8
+
+
+@pytest.mark.parametrize("thickness", [None, 4.0])
+def test_what_is_deep_gets_the_way_out(thickness):
+    """A ball that shows at no facet, deep in the ground near its border, is led out through the wall."""
+    field = thud.HeightField(np.zeros((21, 21)), 0.1, thickness=thickness)
+    found = thud.contacts(field, thud.Sphere(0.2), None, thud.Pose([0.3, 1.03, -1.5]))
+    assert found.status.tolist() == [thud.Status.OVERLAPPING]
+    assert found.depth.tolist() == [pytest.approx(0.5, abs=1e-6)]
+    np.testing.assert_allclose(found.normal, [[-1.0, 0.0, 0.0]], atol=1e-3)
+
+
+def test_a_fine_mesh_deep_in_a_wall():
+    """Triangles of the mesh that are farther in than a cell meet no prism at the border: rays along the normal tell their
+    depth. And a thin layer that ends inside of a mesh, whose prisms there meet no triangle of it."""
+    field = thud.HeightField(np.zeros((41, 41)), 0.1)
+    ball = thud.to_mesh(thud.Sphere(0.6), segments=48)
+    found = thud.contacts(field, ball, None, thud.Pose([-0.2, 2.0, -3.0]))
+    assert found.depth.max() == pytest.approx(0.4, abs=5e-3)
+    np.testing.assert_allclose(found.normal[np.argmax(found.depth)], [-1.0, 0.0, 0.0], atol=0.02)
+    layer = thud.HeightField(np.zeros((41, 41)), 0.1, thickness=0.1)
+    box = thud.to_mesh(thud.Box((2.0, 3.0, 3.0)))
+    found = thud.contacts(layer, box, None, thud.Pose([-1.5, 2.0, 0.0]))
+    assert found.depth.max() == pytest.approx(0.5, abs=1e-9)
+    np.testing.assert_allclose(found.normal[np.argmax(found.depth)], [-1.0, 0.0, 0.0], atol=1e-9)
+
+
+LAYERS = ("flat", "rough", "holes", "islands", "cliffs", "two by two", "narrow")
+
+
+def _deepest(found, count):
+    """(N,) greatest depth of each row, -inf of none."""
+    deepest = np.full(count, -np.inf)
+    np.maximum.at(deepest, found.row, found.depth)
+    return deepest
+
+
+@pytest.mark.parametrize("other", ["sphere", "box", "capsule", "cylinder", "cone", "ellipsoid", "hull"])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_a_layer_is_the_closed_mesh_of_it(kind, other):
+    """The same ground, made by the tests, as a closed mesh: the same depths, at walls, at the underside and inside."""
+    field, shape = make(kind, thickness=0.4), OTHERS[other]
+    poses = poses_about(field, COUNT, seed=12, below=0.5, above=0.1)
+    found, known = thud.contacts(field, shape, PLACE, PLACE @ poses), thud.contacts(mesh_of(field), shape, PLACE, PLACE @ poses)
+    np.testing.assert_array_equal(found.status, known.status)
+    own, true = _deepest(found, COUNT), _deepest(known, COUNT)
+    np.testing.assert_array_equal(np.isfinite(own), np.isfinite(true))
+    met = np.isfinite(own)
+    # Where two ways are as short, roundoff decides.
+    assert (np.abs(own[met] - true[met]) <= 1e-6).mean() > 0.9
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_a_mesh_in_a_layer_is_about_as_deep_as_its_way_out(kind):
+    """Walls and undersides included; of the same ground as a closed mesh."""
+    field, shape = make(kind, thickness=0.4), OTHERS["mesh"]
+    poses = poses_about(field, 12 * COUNT, seed=12, below=0.9, above=0.4)
+    way = -thud.distance(mesh_of(field), shape, PLACE, PLACE @ poses, signed=True).distance
+    rows = np.flatnonzero((way > 0.0) & (way < 0.03))
+    own = _deepest(thud.contacts(field, shape, PLACE, PLACE @ poses[rows]), len(rows))
+    assert len(rows) >= 5 or COUNT < 40
+    assert (own > 0.6 * way[rows]).mean() >= 0.9
+    assert (own < 1.5 * way[rows]).mean() >= 0.85

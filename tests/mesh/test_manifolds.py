@@ -384,3 +384,42 @@ def test_what_fills_a_closed_mesh_is_deep_in_it():
             found = thud.contacts(CUBE, other, None, None, margin=margin)
             assert found.status.tolist() == [thud.Status.OVERLAPPING]
             assert found.depth.max() > 0.5
+
+
+def test_a_plate_that_ends_inside_a_cube_leaves_by_its_face():
+    """The end of the plate meets no triangle of the cube, and no pair of triangles that cross has the face's normal for one of
+    its own: all faced the plate's top and bottom, 3 m from the ends of the cube."""
+    plate = grid_cube(np.array([2.0, 2.0, 0.05]), 20)
+    cube = thud.to_mesh(thud.Box((2.0, 3.0, 3.0)))
+    found = thud.contacts(plate, cube, None, thud.Pose([-3.5, 0.0, 0.0]))
+    np.testing.assert_allclose(found.normal, np.tile([-1.0, 0.0, 0.0], (len(found.row), 1)), atol=1e-9)
+    np.testing.assert_allclose(found.depth, 0.5, atol=1e-9)
+    assert len(found.row) == 4
+    assert np.ptp(found.point[:, 1]) == pytest.approx(4.0)
+
+
+def test_many_points_are_thinned_out_without_loss_of_width():
+    """Two cubes of 1,600 triangles a side have more points than there is room for: what is dropped on the way lies inside."""
+    fine = grid_cube(np.full(3, 0.5), 28)
+    turn = np.pi / 12.0
+    found = thud.contacts(fine, fine, None, thud.Pose([0.013, 0.007, 0.999], [np.cos(turn), 0.0, 0.0, np.sin(turn)]))
+    np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (len(found.row), 1)), atol=1e-9)
+    np.testing.assert_allclose(found.depth, 1e-3, atol=1e-9)
+    # The common octagon is about 1 m wide, and 1.08 m across.
+    for angle in np.linspace(0.0, np.pi, 12, endpoint=False):
+        assert np.ptp(found.point @ [np.cos(angle), np.sin(angle), 0.0]) > 0.7
+
+
+def test_a_spike_is_deepest_below_a_triangle_that_it_does_not_meet():
+    """A cone goes in through one triangle of a floor, slantwise, and ends below the next: its way out is that of the tip."""
+    floor = grid_cube(np.array([2.0, 2.0, 0.5]), 8)
+    cone = thud.Cone(0.1, 0.5)
+    lean = np.radians(70.0)
+    turn = [np.cos(0.5 * (np.pi - lean)), 0.0, np.sin(0.5 * (np.pi - lean)), 0.0]
+    for x in np.linspace(0.0, 0.5, 11):
+        tip = np.array([x, 0.1, 0.4])
+        axis = np.array([np.sin(lean), 0.0, -np.cos(lean)])
+        found = thud.contacts(floor, cone, None, thud.Pose(tip - 0.5 * axis, turn))
+        up = found.normal[:, 2] > 1.0 - 1e-9
+        assert up.all()
+        assert found.depth.max() == pytest.approx(0.1, abs=1e-7)

@@ -79,22 +79,6 @@ def farther(p, low, x, y, z):
 
 
 @device
-def set_sheet(parts, points):
-    """Write a triangle of the field, without the ground below, over the placeholder."""
-    p, q, s = points
-    start = parts.ints[PRISM, VERTEX_START]
-    put_vertex(parts, start, p[0], p[1], p[2])
-    put_vertex(parts, start + 1, q[0], q[1], q[2])
-    for k in range(2, parts.ints[PRISM, SCAN_COUNT]):
-        put_vertex(parts, start + k, s[0], s[1], s[2])
-    m = ((p[0] + q[0] + s[0]) / 3.0, (p[1] + q[1] + s[1]) / 3.0, (p[2] + q[2] + s[2]) / 3.0)
-    parts.reals[PRISM, CENTER], parts.reals[PRISM, CENTER + 1], parts.reals[PRISM, CENTER + 2] = m
-    far = norm2((p[0] - m[0], p[1] - m[1], p[2] - m[2]))
-    far = max(far, norm2((q[0] - m[0], q[1] - m[1], q[2] - m[2])))
-    parts.reals[PRISM, BOUND] = math.sqrt(max(far, norm2((s[0] - m[0], s[1] - m[1], s[2] - m[2]))))
-
-
-@device
 def lowest_point(parts, r, t, n):
     """The point of part 0, rounding included, that is lowest along n (not of unit length), in the grid's frame."""
     d = unrotate(r, (-n[0], -n[1], -n[2]))

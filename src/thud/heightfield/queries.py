@@ -40,15 +40,21 @@ def intersects(field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats,
     return hit
 
 
-def _inside(
-    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, rows: np.ndarray, count: int, threads: int | None
+def ground_inside(
+    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, count: int, threads: int | None
 ) -> tuple[Bools, Floats]:
     """(whether a connected part of the ground lies inside a closed mesh, a common point): what no triangle shows. Ground
     without end lies inside nothing."""
     if other.family != MESH or field.thickness is None:
-        return np.zeros(len(rows), dtype=bool), np.zeros((len(rows), 3))
-    poses = some_rows(rows_o, rows, count), some_rows(rows_f, rows, count)
-    return contained(other, field.component_points, *poses, len(rows), threads)  # type: ignore[arg-type]
+        return np.zeros(count, dtype=bool), np.zeros((count, 3))
+    return contained(other, field.component_points, rows_o, rows_f, count, threads)  # type: ignore[arg-type]
+
+
+def _inside(
+    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, rows: np.ndarray, count: int, threads: int | None
+) -> tuple[Bools, Floats]:
+    """The same of some rows."""
+    return ground_inside(field, other, some_rows(rows_f, rows, count), some_rows(rows_o, rows, count), len(rows), threads)
 
 
 def distance(

@@ -48,26 +48,6 @@ TURN_GAP = 1e-7
 #: Most steps of a turning cast (a count); it takes 10 to 50.
 TURN_STEPS = 4096
 
-#: Points of a contact patch lie between the two surfaces along its normal if not beyond them by more than this part of the
-#: depth, and over a triangle if not beside it by more than this part of its size.
-CONTACT_SPAN = 1e-9
-
-#: Another direction than the mean normal of the triangles in contact becomes the normal of a patch if its depth is less than
-#: this part of the mean's: a wall at the border, the underside of a thin layer, a flat side of the shape on a peak. The mean
-#: changes least from frame to frame.
-CONTACT_OTHER = 0.95
-
-#: Neighbouring triangles belong to one patch of contact if the cosine of the angle between their normals is at least this: 26
-#: degrees. So the foot of a cliff and the ground before it are two patches, each with a normal of its own.
-CONTACT_BEND = 0.9
-
-#: Triangles of a patch (a count) up to which each gives a contact point of its own; beyond, only those that are deeper than
-#: what was found before are looked at.
-CONTACT_ALL = 32
-
-#: Corners round the rim of a cylinder or a cone that may be contact points (a count).
-RIM_POINTS = 8
-
 #: A ray that starts within this part of what the coordinates reach to above or below the surface starts on it.
 RAY_START = 2.0 * TOUCH
 

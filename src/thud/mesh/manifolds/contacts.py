@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.mesh.dispatch import ROWS, convex_contained, meshes_contained
 from thud.mesh.manifolds.rows import (
@@ -24,7 +24,7 @@ from thud.mesh.manifolds.rows import (
     PATCH,
     ManifoldRows,
 )
-from thud.mesh.manifolds.tolerances import PATCH_POINTS, SHOWN
+from thud.mesh.manifolds.tolerances import DIRECTIONS, PATCH_POINTS, SHOWN
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.ask import ask_pair
@@ -37,8 +37,12 @@ from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import HALF_SPACE, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
-#: Room for facets of a row at first, of two meshes too, and for its contacts (counts): a row that needs more is done again.
-_FACETS, _MESH_FACETS, _CONTACTS = 256, 8192, 32
+#: Room for facets of a row at first (a count), and for those of two meshes at least and at most: a row that needs more is done
+#: again. Memory that is not used is never touched.
+_FACETS, _LEAST_FACETS, _MOST_FACETS = 256, 8192, 131072
+
+#: Room for contacts of a row (a count): a patch for each direction, and the nearest pair. There cannot be more.
+_CONTACTS = DIRECTIONS * PATCH_POINTS + 1
 
 #: Rows that are worked on at once (a count): it bounds the memory.
 _BLOCK = 4096
@@ -96,7 +100,8 @@ def mesh_mesh_contacts(
     limit = min(max_points, PATCH_POINTS)
 
     def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
-        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, margin, limit, max(room, _MESH_FACETS), out)
+        likely = max(room, _LEAST_FACETS, min((len(a.corners) + len(b.corners)) // 2, _MOST_FACETS))
+        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, margin, limit, likely, out)
         run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)
@@ -108,13 +113,12 @@ def mesh_mesh_contacts(
 
 
 def collect(
-    rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], Bools | None],
-    rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int, left: Bools | None = None,
+    rows: Callable[[Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], None],
+    rows_a: Floats, rows_b: Floats, former_a: Floats | None, former_b: Floats | None, count: int,
 ) -> Contacts:  # fmt: skip
-    """Contacts of all rows, block by block; a block whose rows need more room is done again. `left`: filled with which
-    rows were left, as `rows` returns it for a block; these have no contacts."""
+    """Contacts of all rows, block by block; a block whose rows need more room is done again."""
     parts, status = [], np.zeros(count, dtype=np.uint8)
-    facets, space = _FACETS, _CONTACTS
+    facets = _FACETS
     for start in range(0, count, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, count))
         poses = some_rows(rows_a, block, count), some_rows(rows_b, block, count)
@@ -123,15 +127,14 @@ def collect(
             former = some_rows(former_a, block, count), some_rows(former_b, block, count)
         while True:
             many, needed = np.zeros(len(block), dtype=np.int64), np.zeros(len(block), dtype=np.int64)
-            out = ManifoldRows(np.empty((len(block), space, CONTACT)), many, needed, np.zeros(len(block), dtype=np.uint8))
-            marks = rows(*poses, former, facets, out)
-            if needed.max() <= facets and many.max() <= space:
+            table = np.empty((len(block), _CONTACTS, CONTACT))
+            out = ManifoldRows(table, many, needed, np.zeros(len(block), dtype=np.uint8))
+            rows(*poses, former, facets, out)
+            if needed.max() <= facets:
                 break
-            facets, space = max(facets, int(needed.max())), max(space, int(many.max()))
-        if left is not None and marks is not None:
-            left[block], many[marks] = marks, 0
+            facets = int(needed.max())
         status[block] = out.status
-        chosen = out.contacts[np.arange(space) < many[:, None]]
+        chosen = table[np.arange(_CONTACTS) < many[:, None]]
         parts.append((np.repeat(block, many), chosen))
     row = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
     table = np.concatenate([np.empty((0, CONTACT)), *(part[1] for part in parts)])
@@ -152,14 +155,6 @@ def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
         triangle_a=face_ground,
         triangle_b=face_other,
     )
-
-
-def shows_overlap(found: Contacts, a: Shape, b: Shape, count: int) -> Bools:
-    """(N,) rows with a contact that is deep, or as near as the search of an overlap may be off."""
-    near = SHOWN * min(a.bounding_sphere()[1], b.bounding_sphere()[1])
-    shown = np.zeros(count, dtype=bool)
-    shown[found.row[found.depth >= -near]] = True
-    return shown
 
 
 def with_contained(

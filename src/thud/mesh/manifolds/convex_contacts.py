@@ -7,26 +7,31 @@ import math
 import numpy as np
 
 from thud._core.decorators import kernel
+from thud.math.vec3 import dot
 from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
+from thud.mesh.manifolds.directions import direction
+from thud.mesh.manifolds.facets import DIRECTION, WAY_OUT, facet_normal
 from thud.mesh.manifolds.rows import put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP
+from thud.mesh.manifolds.tolerances import ALIKE
 
 
 @kernel(inner="packed, i8, f8, f8, f8, f8, i8, mat3, vec3, i8, facet_space, manifold_rows")
 def convex_contacts(packed, many, reach, look, size, margin, limit, r, t, row, space, out):
-    """(status as far as it is known, greatest depth or -inf) of part 0 on the first `many` facets, whose frame is at (R, t) in
-    the world. look: a way out that is short in any case."""
+    """(status as far as it is known, greatest depth or -inf; or what that were if the facets that show it had no end) of part 0
+    on the first `many` facets, whose frame is at (R, t) in the world. look: a way out that is short in any case."""
     status, directions = settle_facets(
         packed, space.facets, space.ints, many, reach, look, size, space.directions, space.epa, space.polygons, space.points
     )
-    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
+    filled, patch, deepest, where = np.int64(0), np.int64(0), -math.inf, np.int64(-1)
     for d in range(directions):
         points = patch_points(
             packed, space.facets, space.ints, many, reach, size, space.directions, np.int64(d), space.polygons, space.points,
             limit,
         )  # fmt: skip
         for k in range(points):
-            deepest = max(deepest, space.points[k, HOW_DEEP])
+            if space.points[k, HOW_DEEP] > deepest:
+                deepest, where = space.points[k, HOW_DEEP], np.int64(d)
         if points > 0:
             filled = put_contacts(out, row, filled, space, d, points, patch, r, t, margin, space.ints, False)
             patch += 1
@@ -36,4 +41,10 @@ def convex_contacts(packed, many, reach, look, size, margin, limit, r, t, row, s
             deepest = space.points[0, HOW_DEEP]
         filled = put_contacts(out, row, filled, space, 0, points, patch, r, t, margin, space.ints, False)
     out.counts[row] = filled
+    if deepest > 0.0:
+        # What goes in through a facet may be deepest below its neighbour, which it does not meet.
+        n = direction(space.directions, where)
+        for k in range(many):
+            if space.ints[k, DIRECTION] == where and dot(n, facet_normal(space.facets, k)) >= ALIKE:
+                deepest = max(deepest, space.facets[k, WAY_OUT])
     return status, deepest

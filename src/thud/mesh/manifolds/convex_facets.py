@@ -32,7 +32,7 @@ from thud.mesh.manifolds.facets import (
     DIRECTION,
     DROPPED,
     EDGES,
-    FACE,
+    NAME,
     OPEN_QUESTION,
     TOWARD,
     VERTICES,
@@ -46,7 +46,16 @@ from thud.mesh.manifolds.facets import (
     load_polygon,
     may_lean,
 )
-from thud.mesh.manifolds.spread import FACET, HOW_DEEP, OF_GROUND, OF_OTHER, put_best_point, put_point, spread_points
+from thud.mesh.manifolds.spread import (
+    FACET,
+    HOW_DEEP,
+    OF_GROUND,
+    OF_OTHER,
+    put_best_point,
+    put_point,
+    spread_points,
+    thin_points,
+)
 from thud.mesh.manifolds.tolerances import ALIKE, CLEAR_ROOM, CLEARLY, DEEPER, EDGE_ON, NEAR_FEATURE, ON_FEATURE, SNAP, SURE
 from thud.shapes.packed import BOUND, RADIUS, SCAN_COUNT, VERTEX_START
 
@@ -112,7 +121,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
-                ground, other = or_face(work[i, OTHER], ints[k, FACE]), or_face(work[i, OWN], number)
+                ground, other = or_face(work[i, OTHER], ints[k, NAME]), or_face(work[i, OWN], number)
                 count = put_point(points, count, middle, depth, ground, other, k, 0)
     elif cosine > -EDGE_ON and sides >= 3 and square > EDGE_ON:
         # The facet is seen from its edge: it is clipped by the part's face.
@@ -125,7 +134,7 @@ def clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
-                ground, other = or_face(work[i, OWN], ints[k, FACE]), or_face(work[i, OTHER], number)
+                ground, other = or_face(work[i, OWN], ints[k, NAME]), or_face(work[i, OTHER], number)
                 count = put_point(points, count, middle, depth, ground, other, k, 0)
     return count, deepest
 
@@ -156,7 +165,7 @@ def touched_feature(facets, ints, k, q, least):
         o = cross(sub(b, a), m)
         if abs(dot(o, sub(q, a))) <= least * math.sqrt(norm2(o)):
             return SIDE + np.float64(ints[k, EDGES + c])
-    return A_FACE + np.float64(ints[k, FACE])
+    return A_FACE + np.float64(ints[k, NAME])
 
 
 @device
@@ -360,7 +369,7 @@ def patch_points(packed, facets, ints, many, margin, size, directions, d, polygo
         count, depth = clip_points(facets, ints, k, n, sides, normal, number, margin, polygons, points, count)
         deepest = max(deepest, depth)
         if count > points.shape[0] - 64:
-            count = spread_points(points, count, n, np.int64(4), size)
+            count = thin_points(points, count, n, size)
     for k in range(many):
         if ints[k, DIRECTION] != d:
             continue

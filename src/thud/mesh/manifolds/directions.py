@@ -10,7 +10,7 @@ from thud._core.decorators import device
 from thud.math.vec3 import dot
 from thud.mesh.manifolds.tolerances import ALIKE
 
-# Columns: unit direction, how low the other body reaches along it (of two meshes: how deep the direction is), whether it had
+# Columns: unit direction, how low the other body reaches along it (of two meshes: 1 if no pair had it at first), whether it had
 # its turn, how deep it is.
 LOW, USES, DEEP = 3, 4, 5
 DIRECTION_REALS = 6
@@ -60,3 +60,16 @@ def next_turn(directions, count):
     if least >= 0:
         directions[least, USES] = 1.0
     return least
+
+
+@device
+def by_depth(directions, count, place):
+    """The direction that comes in this place if they are sorted by how deep they are."""
+    for d in range(count):
+        before = 0
+        for e in range(count):
+            if directions[e, DEEP] < directions[d, DEEP] or (directions[e, DEEP] == directions[d, DEEP] and e < d):
+                before += 1
+        if before == place:
+            return np.int64(d)
+    return np.int64(place)

@@ -19,14 +19,15 @@ from thud.convex.manifold import FACE as A_FACE
 from thud.math.pose import unrotate, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.manifolds.convex_facets import height_over, or_face, touched_feature
-from thud.mesh.manifolds.directions import DEEP, begin_turns, direction, is_new, nearest_direction, next_turn
+from thud.mesh.manifolds.directions import DEEP, LOW, USES, begin_turns, direction, is_new, nearest_direction, next_turn
 from thud.mesh.manifolds.facets import (
     DEPTH,
     DIRECTION,
     DROPPED,
-    FACE,
+    NAME,
     TOWARD,
     VERTICES,
+    WAY_OUT,
     WITNESSED,
     facet_corner,
     facet_normal,
@@ -35,9 +36,27 @@ from thud.mesh.manifolds.facets import (
     may_lean,
 )
 from thud.mesh.manifolds.pair_columns import BELONGS, CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, WAY
-from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, spread_points
-from thud.mesh.manifolds.tolerances import CLEARLY, DEEPER, EDGE_ON, LEAST_MEAN, NEARLY, ON_FEATURE, SMOOTH, SNAP
+from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, put_point, thin_points
+from thud.mesh.manifolds.tolerances import (
+    ALIKE,
+    CLEARLY,
+    DEEPER,
+    EDGE_ON,
+    FLAT,
+    LEAST_MEAN,
+    NEARLY,
+    ON_FEATURE,
+    SMOOTH,
+    SNAP,
+    SURE,
+)
 from thud.mesh.raycast import ROWS, first_hit
+
+# Kinds of pieces, noted at their first facets.
+NO_PIECE, EVEN, CURVED = 0.0, 1.0, 2.0
+
+#: In place of the mark of a direction that had its turn: it took pairs, and had none of its own.
+TAKES = 2.0
 
 
 @device
@@ -56,10 +75,10 @@ def piece_of(pieces, k):
     return k
 
 
-@kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1], f8, f8[:,::1], i8")
-def add_pieces(facets, beyond, many, pieces, sign, directions, count):
-    """Number of directions after the mean normals of the smooth pieces of a surface, times `sign`; each facet notes that of its
-    piece. beyond: the facet beyond each edge, -1 for none."""
+@kernel(inner="f8[:,::1], i8[:,::1], i8, i8[::1]")
+def find_pieces(facets, beyond, many, pieces):
+    """Smooth pieces of a surface: each facet notes the mean normal of its piece, 0 if that has none, and whether it is the
+    first of it. beyond: the facet beyond each edge, -1 for none."""
     for k in range(many):
         pieces[k] = k
     for k in range(many):
@@ -84,17 +103,29 @@ def add_pieces(facets, beyond, many, pieces, sign, directions, count):
             facets[first, DEPTH], facets[first, DEPTH + 1], facets[first, DEPTH + 2], facets[first, DEPTH + 3],
         )  # fmt: skip
         length = math.sqrt(x * x + y * y + z * z)
-        if not length > LEAST_MEAN * area:
-            facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = 0.0, 0.0, 0.0
+        scale = 1.0 / length if length > LEAST_MEAN * area else 0.0
+        facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = scale * x, scale * y, scale * z
+        # A piece has a direction at its first facet.
+        facets[k, WAY_OUT] = CURVED if length < FLAT * area else EVEN
+        if first != k or scale == 0.0:
+            facets[k, WAY_OUT] = NO_PIECE
+
+
+@kernel(inner="f8[:,::1], i8, f8, f8[:,::1], i8")
+def add_directions(facets, many, sign, directions, count):
+    """Number of directions after the mean normals, times `sign`, of the pieces of a surface. Of two within a degree that of an
+    even piece stands for both, whichever body it is of."""
+    for k in range(many):
+        kind = facets[k, WAY_OUT]
+        if kind == NO_PIECE:
             continue
-        mean = (x / length, y / length, z / length)
-        facets[k, TOWARD], facets[k, TOWARD + 1], facets[k, TOWARD + 2] = mean
-        if first == k:
-            n = (sign * mean[0], sign * mean[1], sign * mean[2])
-            at, fresh = is_new(directions, count, n)
-            if fresh:
-                directions[at, 0], directions[at, 1], directions[at, 2] = n
-                count += 1
+        n = (sign * facets[k, TOWARD], sign * facets[k, TOWARD + 1], sign * facets[k, TOWARD + 2])
+        at, fresh = is_new(directions, count, n)
+        alike = not fresh and dot(direction(directions, at), n) >= ALIKE
+        if fresh or (alike and kind == EVEN and directions[at, USES] == CURVED):
+            directions[at, 0], directions[at, 1], directions[at, 2] = n
+            directions[at, USES] = kind
+        count += 1 if fresh else 0
     return count
 
 
@@ -118,12 +149,35 @@ def is_normal_of_both(facets_a, a, facets_b, b, n):
     return is_normal(facets_a, a, n) and is_normal(facets_b, b, (-n[0], -n[1], -n[2]))
 
 
-@kernel(inner="f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], i8")
-def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count):
+@device
+def deep_at_most(facets_a, many_a, facets_b, many_b, n, enough):
+    """How far B must move along n at most until all facets of A that face n are behind all of B that face it; inf if there are
+    none of either, or if it is more than `enough`."""
+    high, low = -math.inf, math.inf
+    for k in range(many_a):
+        if dot(facet_normal(facets_a, k), n) > EDGE_ON:
+            high = max(high, highest_corner(facets_a, k, n))
+    for k in range(many_b):
+        if dot(facet_normal(facets_b, k), n) < -EDGE_ON:
+            low = min(low, -highest_corner(facets_b, k, (-n[0], -n[1], -n[2])))
+            if high - low > enough:
+                return math.inf
+    return high - low if high > -math.inf and low < math.inf else math.inf
+
+
+@device
+def takes_only(directions, d):
+    """Whether direction d is that of no pair at first, and took some: its points are corners inside the other body."""
+    return directions[d, USES] == TAKES
+
+
+@kernel(inner="f8[:,::1], i8, f8[:,::1], i8, i8[:,::1], f8[:,::1], i8, f8, f8[:,::1], i8")
+def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, directions, count):
     """Number of directions, after each pair was given the one it belongs to.
 
     Normals of both surfaces come first. Where those are not short, others count that are clearly shorter: a pair that they
     clear belongs to them, though it adds no points of its own. First those that both facets face, then any that is left in use.
+    A direction that no pair has, since what faces it is inside the other body as a whole, is as deep as that may be.
     """
     for k in range(many):
         a, b = pairs[k, OF_A], pairs[k, OF_B]
@@ -145,9 +199,18 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
         pairs[k, BELONGS], gaps[k, WAY] = at, best
     # How deep each direction is at least; then the least deep one takes what it clears, then the next.
     begin_turns(directions, count)
+    longest = -math.inf
     for k in range(many):
         if pairs[k, BELONGS] >= 0:
             directions[pairs[k, BELONGS], DEEP] = min(directions[pairs[k, BELONGS], DEEP], gaps[k, WAY])
+            longest = max(longest, gaps[k, WAY])
+    # Without any direction the way out of the whole is better than one that is not short.
+    enough = CLEARLY * longest if longest > -math.inf else SURE * size
+    for d in range(count):
+        directions[d, LOW] = 0.0
+        if not directions[d, DEEP] < math.inf and enough >= SURE * size:
+            deep = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, d), enough)
+            directions[d, DEEP], directions[d, LOW] = deep, 1.0
     for _turn in range(count):
         least = next_turn(directions, count)
         if least < 0:
@@ -159,17 +222,21 @@ def settle_pairs(facets_a, facets_b, pairs, gaps, many, size, directions, count)
                 way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)
                 if way < CLEARLY * gaps[k, WAY]:
                     pairs[k, BELONGS], gaps[k, WAY] = -2 - least, way
+                    if directions[least, LOW] == 1.0:
+                        # What is behind it may be deeper than what the pair shows.
+                        gaps[k, WAY], directions[least, USES] = max(way, deep), TAKES
     return count
 
 
 @kernel(inner="f8[:,::1], i8[:,::1], i8, f8[:,::1], i8[:,::1], i8, vec3, f8, manifold_space, f8[:,::1], i8")
 def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, points, count):
-    """(points noted, deepest of this pair or -inf) after those of facets a and b, one clipped by the other along n."""
+    """(points noted, deepest of this pair or -inf) after those of facets a and b, one clipped by the other along n: by the one
+    that faces n more, which is the same with the two bodies swapped."""
     m_a, m_b = facet_normal(facets_a, a), facet_normal(facets_b, b)
     cos_a, cos_b = dot(n, m_a), -dot(n, m_b)
     work, reference = polygons.face_b, polygons.found
     deepest = -math.inf
-    if cos_a > EDGE_ON and cos_b > -EDGE_ON:
+    if cos_a > EDGE_ON and cos_b > -EDGE_ON and cos_a >= cos_b:
         load_polygon(facets_a, ints_a, a, reference, True)
         load_polygon(facets_b, ints_b, b, work, False)
         many = clip_by_face(work, 3, polygons.spare, reference, 3, n)
@@ -179,7 +246,7 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] + 0.5 * depth * n[0], q[1] + 0.5 * depth * n[1], q[2] + 0.5 * depth * n[2])
-                of_a, of_b = or_face(work[i, OTHER], ints_a[a, FACE]), or_face(work[i, OWN], ints_b[b, FACE])
+                of_a, of_b = or_face(work[i, OTHER], ints_a[a, NAME]), or_face(work[i, OWN], ints_b[b, NAME])
                 count = put_point(points, count, middle, depth, of_a, of_b, a, b)
     elif cos_b > EDGE_ON and cos_a > -EDGE_ON:
         load_polygon(facets_b, ints_b, b, reference, True)
@@ -191,7 +258,7 @@ def clip_pair(facets_a, ints_a, a, facets_b, ints_b, b, n, margin, polygons, poi
             if depth >= -margin:
                 deepest = max(deepest, depth)
                 middle = (q[0] - 0.5 * depth * n[0], q[1] - 0.5 * depth * n[1], q[2] - 0.5 * depth * n[2])
-                of_a, of_b = or_face(work[i, OWN], ints_a[a, FACE]), or_face(work[i, OTHER], ints_b[b, FACE])
+                of_a, of_b = or_face(work[i, OWN], ints_a[a, NAME]), or_face(work[i, OTHER], ints_b[b, NAME])
                 count = put_point(points, count, middle, depth, of_a, of_b, a, b)
     return count, deepest
 
@@ -242,6 +309,12 @@ def is_first_seen(seen, mask, number):
     return True
 
 
+@device
+def sinks_along(facets, ints, k, d, along):
+    """Whether facet k belongs to direction d and faces against the way out."""
+    return ints[k, DIRECTION] == d and -dot(facet_normal(facets, k), along) > EDGE_ON
+
+
 @kernel(inner="f8[:,::1], i8[:,::1], i8, i8, vec3, f8, mesh_side, mat3, vec3, f8, i8[::1], i8, f8[:,::1], i8")
 def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, points, count):
     """Points noted after the corners of the facets that belong to direction d and lie inside the other body, as deep as that is
@@ -250,8 +323,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
     along = (sign * n[0], sign * n[1], sign * n[2])
     local, farthest = unrotate(r, along), math.inf if side.closed == 1 else size
     for k in range(many):
-        # A facet of this surface faces against the way out.
-        if ints[k, DIRECTION] != d or -dot(facet_normal(facets, k), along) <= EDGE_ON:
+        if not sinks_along(facets, ints, k, d, along):
             continue
         # Those that cross an open surface lie on both sides of it; their corners below belong to others too.
         if side.closed == 0 and ints[k, WITNESSED] == 1:
@@ -272,7 +344,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
                 else:
                     count = put_point(points, count, middle, deep, own, other, k, -1 - face)
                 if count == points.shape[0]:
-                    count = spread_points(points, count, n, np.int64(4), size)
+                    count = thin_points(points, count, n, size)
     return count
 
 
@@ -299,7 +371,7 @@ def pair_points(facets_a, ints_a, facets_b, ints_b, pairs, gaps, many, d, n, mar
         )
         deepest = max(deepest, depth)
         if count > points.shape[0] - 64:
-            count = spread_points(points, count, n, np.int64(4), size)
+            count = thin_points(points, count, n, size)
     for k in range(many):
         gap = gaps[k, GAP]
         if pairs[k, BELONGS] != d or pairs[k, CROSSES] == 1 or gap > margin or not -gap > deepest + DEEPER * size:

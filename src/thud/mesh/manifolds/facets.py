@@ -21,9 +21,9 @@ NORMAL, BEND, WAY_OUT, DEPTH, WITNESS, TOWARD = 9, 12, 15, 16, 17, 20
 FACET_REALS = 23
 
 # Columns of their whole numbers: face row, vertices, edges, number of the direction (-1: none yet, -2: dropped, -3: waits for
-# its neighbours), whether there is a closest or deepest pair.
-FACE, VERTICES, EDGES, DIRECTION, WITNESSED = 0, 1, 4, 7, 8
-FACET_INTS = 9
+# its neighbours), whether there is a closest or deepest pair, number of the face in ids (of a mesh its row).
+FACE, VERTICES, EDGES, DIRECTION, WITNESSED, NAME = 0, 1, 4, 7, 8, 9
+FACET_INTS = 10
 
 OPEN_QUESTION, DROPPED, WAITS = -1, -2, -3
 
@@ -50,7 +50,7 @@ def other_bend(bend):
 
 
 @device
-def set_facet(facets, ints, k, corners, bends, face, vertices, edges):
+def set_facet(facets, ints, k, corners, bends, face, name, vertices, edges):
     """Write facet k; False if it is so thin that it has no normal."""
     p, q, s = corners
     d, e = sub(q, p), sub(s, p)
@@ -65,7 +65,7 @@ def set_facet(facets, ints, k, corners, bends, face, vertices, edges):
     facets[k, 6], facets[k, 7], facets[k, 8] = s
     facets[k, NORMAL], facets[k, NORMAL + 1], facets[k, NORMAL + 2] = n[0] / length, n[1] / length, n[2] / length
     facets[k, BEND], facets[k, BEND + 1], facets[k, BEND + 2] = bends
-    ints[k, FACE], ints[k, DIRECTION], ints[k, WITNESSED] = face, OPEN_QUESTION, 0
+    ints[k, FACE], ints[k, NAME], ints[k, DIRECTION], ints[k, WITNESSED] = face, name, OPEN_QUESTION, 0
     ints[k, VERTICES], ints[k, VERTICES + 1], ints[k, VERTICES + 2] = vertices
     ints[k, EDGES], ints[k, EDGES + 1], ints[k, EDGES + 2] = edges
     return True

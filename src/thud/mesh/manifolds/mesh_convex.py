@@ -62,6 +62,7 @@ def load_facet(tree, edges, position, r, t, facets, ints, k, turned):
         facets, ints, k, place_triangle(r, t, load_triangle(tree.corners, U(p))),
         (np.float64(edges.bend[p, 0]), np.float64(edges.bend[p, 1]), np.float64(edges.bend[p, 2])),
         edges.face[p],
+        edges.face[p],
         (np.int64(edges.corner[p, 0]), np.int64(edges.corner[p, 1]), np.int64(edges.corner[p, 2])),
         (np.int64(edges.side[p, 0]), np.int64(edges.side[p, 1]), np.int64(edges.side[p, 2])),
     )  # fmt: skip

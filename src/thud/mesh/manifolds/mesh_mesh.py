@@ -14,18 +14,20 @@ from thud.constants import TOUCH
 from thud.math.pose import load_rotation, load_translation, rotate, transform, untransform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.mesh.box_tree import F, U, box_query, load_slot, load_triangle, pair_frames, pair_size, place_triangle, tree_pose
-from thud.mesh.manifolds.directions import direction
+from thud.mesh.manifolds.directions import by_depth, direction
 from thud.mesh.manifolds.facet_pairs import (
-    add_pieces,
+    add_directions,
     area_normal,
     clear_table,
     exit_ray,
+    find_pieces,
     give_directions,
     name_pair_points,
     nearest_pair_point,
     pair_points,
     settle_pairs,
     sunk_corners,
+    takes_only,
 )
 from thud.mesh.manifolds.facets import WITNESSED, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
@@ -41,6 +43,17 @@ from thud.mesh.triangle_triangle import triangles_meet
 from thud.pairing.rows import row_of
 
 _UNTURNED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@device
+def plane_parts(a0, a1, a2, b0, b1, b2, reach):
+    """Whether triangle b is farther than `reach` from triangle a, along the normal of a, whatever roundoff makes of that."""
+    e1, e2 = sub(a1, a0), sub(a2, a0)
+    n = cross(e1, e2)
+    h0, h1, h2 = dot(n, sub(b0, a0)), dot(n, sub(b1, a0)), dot(n, sub(b2, a0))
+    near = min(abs(h0), min(abs(h1), abs(h2))) - max(abs(dot(n, e1)), abs(dot(n, e2)))
+    one_side = (h0 > 0.0) == (h1 > 0.0) and (h1 > 0.0) == (h2 > 0.0)
+    return one_side and near > 0.0 and near * near > (1.0 + 1e-12) * reach * reach * norm2(n)
 
 
 @kernel(inner="box_tree, box_tree, mat3, vec3, f8, walk_space, i8[:,::1], f8[:,::1]")
@@ -63,6 +76,9 @@ def reached_pairs(tree_a, tree_b, r, t, reach, space, pairs_out, gaps_out):
             crosses = triangles_meet(a0, a1, a2, b0, b1, b2, touch)
             gap, p, q = 0.0, a0, a0
             if not crosses:
+                # Most that do not meet are apart along a normal: that is cheaper to see than how near they are.
+                if plane_parts(a0, a1, a2, b0, b1, b2, reach) or plane_parts(b0, b1, b2, a0, a1, a2, reach):
+                    continue
                 limit = reach * reach * (1.0 + 1e-12)
                 gap2, p, q = triangle_gap(a0, a1, a2, b0, b1, b2, limit)
                 if not gap2 < limit:
@@ -336,23 +352,27 @@ def row_contacts(
             kept += 1
     pieces = more.queue
     facets_beyond(edges_a, space.keys, many_a, more.beyond)
-    count = add_pieces(space.facets, more.beyond, many_a, pieces, 1.0, space.directions, np.int64(0))
+    find_pieces(space.facets, more.beyond, many_a, pieces)
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
-    count = add_pieces(more.facets, more.beyond, many_b, pieces, -1.0, space.directions, count)
-    count = settle_pairs(space.facets, more.facets, pairs, gaps, kept, size, space.directions, count)
+    find_pieces(more.facets, more.beyond, many_b, pieces)
+    count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+    count = add_directions(more.facets, many_b, -1.0, space.directions, count)
+    count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
     give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
     ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
     ta = transform(ra, ta, o_a)
     mask = clear_table(more.seen, many_a + many_b)
     filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-    for d in range(count):
+    for place in range(count):
+        # In an order that is the same with the two bodies swapped.
+        d = by_depth(space.directions, count, place)
         n = direction(space.directions, d)
         points = pair_points(
             space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
             space.polygons, space.points,
         )  # fmt: skip
-        if points > 0 and out.status[row] == OVERLAPPING:
+        if (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
             if sinks_a:
                 away = (-o_a[0], -o_a[1], -o_a[2])
                 points = sunk_corners(

@@ -112,8 +112,10 @@ def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, 
             for c in range(3):
                 out.contacts[row, filled, ALONG_N + c], out.contacts[row, filled, MIDWAY + c] = n[c], p[c]
             again = same_name(out.contacts, row, filled, points[k, OF_GROUND], points[k, OF_OTHER])
-            out.contacts[row, filled, GROUND] = points[k, OF_GROUND] + (AGAIN if again & 1 else 0.0)
-            out.contacts[row, filled, OTHER_SIDE] = points[k, OF_OTHER] + (AGAIN if again & 2 else 0.0)
+            # The greater number is marked first, whichever body's it is.
+            first, second = (1, 2) if points[k, OF_GROUND] >= points[k, OF_OTHER] else (2, 1)
+            out.contacts[row, filled, GROUND] = points[k, OF_GROUND] + (AGAIN if again & first else 0.0)
+            out.contacts[row, filled, OTHER_SIDE] = points[k, OF_OTHER] + (AGAIN if again & second else 0.0)
             out.contacts[row, filled, FACE_GROUND] = face_of(space.ints, points[k, FACET])
             out.contacts[row, filled, FACE_OTHER] = face_of(ints_b, points[k, FACET_B]) if of_mesh else -1.0
         filled += 1

@@ -6,7 +6,7 @@ import math
 
 from thud._core.decorators import device, kernel
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
-from thud.mesh.manifolds.tolerances import AS_FAR, DEEPER, MANY, MORE_AREA
+from thud.mesh.manifolds.tolerances import AS_FAR, DEEPER, FEW_POINTS, LINES, MORE_AREA
 
 # Columns of points: place, depth, features of the ground and of the other body, facets of both.
 PLACE, HOW_DEEP, OF_GROUND, OF_OTHER, FACET, FACET_B = 0, 3, 4, 5, 6, 7
@@ -109,6 +109,46 @@ def grow_area(points, count, u, v):
                 swap_points(points, place, where)
 
 
+@device
+def across(n):
+    """Two unit vectors at right angles to n and to each other."""
+    u = any_orthogonal(n)
+    length = math.sqrt(norm2(u))
+    u = (u[0] / length, u[1] / length, u[2] / length)
+    return u, cross(n, u)
+
+
+@kernel(inner="f8[:,::1], i8, vec3, f8")
+def thin_points(points, count, n, size):
+    """Keep the deepest point and those that are farthest out across n, both ways along some lines, in front; returns how many.
+    What they span is all but what all of them do, and they are few."""
+    deepest = 0
+    for k in range(count):
+        deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
+    swap_points(points, 0, deepest)
+    kept, (u, v), slack = 1, across(n), AS_FAR * size
+    for line in range(LINES):
+        angle = math.pi * line / LINES
+        x, y = math.cos(angle), math.sin(angle)
+        d = (x * u[0] + y * v[0], x * u[1] + y * v[1], x * u[2] + y * v[2])
+        low, high = 0, 0
+        least = most = dot(d, (points[0, 0], points[0, 1], points[0, 2]))
+        for k in range(1, count):
+            far = dot(d, (points[k, 0], points[k, 1], points[k, 2]))
+            if far > most + slack or (far > most - slack and is_before(points, k, high, DEEPER * size)):
+                most, high = max(most, far), k
+            if far < least - slack or (far < least + slack and is_before(points, k, low, DEEPER * size)):
+                least, low = min(least, far), k
+        if high >= kept:
+            swap_points(points, kept, high)
+            low = high if low == kept else (kept if low == high else low)
+            kept += 1
+        if low >= kept:
+            swap_points(points, kept, low)
+            kept += 1
+    return kept
+
+
 @kernel(inner="f8[:,::1], i8, vec3, i8, f8")
 def spread_points(points, count, n, limit, size):
     """Keep at most `limit` (1 to 4) of the points, in front; returns how many.
@@ -118,6 +158,8 @@ def spread_points(points, count, n, limit, size):
     """
     if count <= 1:
         return count
+    if count > FEW_POINTS:
+        count = thin_points(points, count, n, size)
     deepest = 0
     for k in range(count):
         deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
@@ -125,10 +167,7 @@ def spread_points(points, count, n, limit, size):
     if limit == 1:
         swap_points(points, 0, deepest)
         return 1
-    u = any_orthogonal(n)
-    length = math.sqrt(norm2(u))
-    u = (u[0] / length, u[1] / length, u[2] / length)
-    v = cross(n, u)
+    u, v = across(n)
     # The farthest from any, here the first by its id, is a corner of the hull; and the farthest from that.
     first = 0
     for k in range(1, count):
@@ -169,7 +208,7 @@ def spread_points(points, count, n, limit, size):
             break
         swap_points(points, kept, where)
         kept += 1
-    if kept == 4 and count <= MANY:
+    if kept == 4:
         grow_area(points, count, u, v)
     held = -math.inf
     for k in range(kept):

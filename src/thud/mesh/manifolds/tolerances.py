@@ -49,6 +49,9 @@ THIN = 1e-18
 #: A piece of a surface has a mean normal if its area vectors add up to at least this part of its area.
 LEAST_MEAN = 0.2
 
+#: A piece is even if its area vectors add up to this part of its area at least: normals within some 0.01 degrees.
+FLAT = 1.0 - 1e-8
+
 #: Bodies this close, in units of what coordinates reach to, touch: contacts are asked for so far at least. A hundred times what
 #: counts as touching in booleans, as a depth comes from a chain of clipped points.
 TOUCHING = 1e-12
@@ -75,9 +78,12 @@ SHOWN = 1e-6
 #: it: less deep ones hide no more of their patch than that.
 LOOK_AGAIN = 0.01
 
-#: Of up to this many points of a patch (a count) the four that are kept are exchanged for others while that makes their area
-#: larger by this part.
-MANY = 1024
+#: Of more points of a patch than this (a count) only those farthest out along this many lines across the normal are looked at
+#: further: what they span is at least 99.5 % as wide as all of them.
+FEW_POINTS = 256
+LINES = 16
+
+#: The four points of a patch that are kept are exchanged for others while that makes their area larger by this part.
 MORE_AREA = 1e-3
 
 #: A closest point is at a corner or on an edge if it is this near, in units of the size: far above what searches are off by.
