@@ -269,9 +269,11 @@ def test_heights_are_met_at_every_node(shape, spacing):
     dx, dy = np.broadcast_to(spacing, 2)
     y, x = np.mgrid[: shape[0], : shape[1]]
     wanted = np.column_stack([x.reshape(-1) * dx, y.reshape(-1) * dy, heights.reshape(-1)])
-    relief = np.ptp(heights) + 1e-3
-    np.testing.assert_allclose(mesh.vertices[order], wanted, rtol=1e-9, atol=2.0**-23 * relief)
-    assert made.error_max <= 2.0**-23 * relief
+    quantum = 2.0 ** (np.floor(np.log2(min(dx, dy))) - 16)
+    np.testing.assert_allclose(mesh.vertices[order, :2], wanted[:, :2], rtol=1e-9)
+    # Nothing rounds but the height itself.
+    np.testing.assert_array_equal(mesh.vertices[order, 2], np.round(wanted[:, 2] / quantum) * quantum)
+    assert made.error_max <= 0.5 * quantum
     _, used = edge_uses(np.asarray(mesh.faces))
     assert (used == 1).sum() == 2 * (shape[0] + shape[1] - 2)
     assert used.max() == 2
@@ -536,12 +538,61 @@ def test_a_field_may_write_to_its_points():
     assert np.asarray(one.surface.displacements).tobytes() == np.asarray(two.surface.displacements).tobytes()
 
 
-@pytest.mark.parametrize("heights", [np.full((5, 5), 1e-320), np.eye(5) * 1e-200, np.eye(5) * 1e9, np.zeros((5, 5))])
+@pytest.mark.parametrize("heights", [np.full((5, 5), 1e-320), np.eye(5) * 1e-200, np.eye(5) * 1e8, np.zeros((5, 5))])
 def test_heights_of_any_size(heights):
+    # Slopes of 1e8: quads of one sample, whose base follows.
     made = from_heights(heights, 1.0, samples=4)
-    assert made.error_max <= 1e-6 * np.abs(heights).max() or made.error_max < 1e-40
-    with pytest.raises(InvalidShapeError, match="limit of surfaces"):
-        from_heights(np.eye(5) * 1e17, 1.0)
+    assert made.error_max <= 2.0**-17
+    fine = from_heights(heights, 1.0, samples=4, quantum=1e-12 * max(np.abs(heights).max(), 1e-200))
+    assert fine.error_max <= max(1e-12 * np.abs(heights).max(), 1e-212)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"heights": np.eye(5) * 1e14}, r"heights: 1e\+14 m is beyond 2\^52 of the quantum"),
+        ({"heights": np.eye(5) * 1e17, "quantum": 1e3}, "limit of surfaces"),
+        ({"heights": np.eye(5) * 1j}, "heights: expected numbers, got complex"),
+        ({"heights": np.array([["a"] * 3] * 3)}, "heights: expected numbers"),
+        ({"heights": np.ma.masked_all((5, 5))}, "heights: no square of four heights is left"),
+        ({"spacing": 1e-200}, "spacing: 1e-200 m is too small"),
+        ({"spacing": 1e200}, "beyond the limit"),
+        ({"thickness": "a"}, "thickness: expected numbers"),
+        ({"thickness": np.ma.masked}, "thickness"),
+        ({"quantum": 0.0}, "quantum: expected a positive number"),
+        ({"quantum": "a"}, "quantum: expected numbers"),
+        ({"first": (3, 0)}, "first: expected two whole numbers that are multiples of samples"),
+        ({"first": (0.5, 0)}, "first: expected whole numbers"),
+        ({"first": 16}, "first: expected two whole numbers"),
+        ({"first": (2**40, 0), "spacing": 0.1}, r"first: sample \d+ is too far along x"),
+    ],
+)
+def test_bad_input_of_heights(arguments, message):
+    given = {"heights": np.zeros((5, 5)), "spacing": 1.0, "samples": 4} | arguments
+    with pytest.raises(InvalidInputError, match=message):
+        from_heights(**given)
+
+
+def test_masked_heights_leave_holes():
+    # A no-data value of -9999 under the mask became terrain.
+    rng = np.random.default_rng(5)
+    data = rng.normal(size=(40, 52))
+    mask = np.zeros(data.shape, dtype=bool)
+    mask[7, 9] = mask[20:30, 30:41] = mask[:, 51] = True
+    data[mask] = -9999.0
+    made = from_heights(np.ma.array(data, mask=mask), 2.0, samples=16, quantum=0.5)
+    mesh = made.surface.to_mesh()
+    x, y = (mesh.vertices[:, :2] / 2.0).astype(int).T
+    assert not mask[y, x].any()
+    np.testing.assert_array_equal(mesh.vertices[:, 2], np.round(data[y, x] * 2.0) / 2.0)
+    square = ~(mask[:-1, :-1] | mask[1:, :-1] | mask[:-1, 1:] | mask[1:, 1:])
+    assert len(mesh.faces) == 2 * square.sum()
+    assert f"{(~square).sum()} left out as holes" in made.report
+    _, used = edge_uses(np.asarray(mesh.faces))
+    assert used.max() == 2
+    # An NaN is no hole.
+    with pytest.raises(InvalidInputError, match="heights: row 0 is not finite"):
+        from_heights(np.where(mask, np.nan, data), 2.0)
 
 
 def test_noise_is_made_or_refused_by_name():

@@ -1,0 +1,84 @@
+"""Surfaces made in tiles are, node by node and bit for bit, the surface made at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thud.terrain import from_heights
+
+#: Tiles a side, patches a side of a quad.
+TILES, SAMPLES = 8, 4
+
+
+def nodes_of(surface):
+    """(position, direction, length, point) of each quad's nodes as bytes, by the bytes of its first point and its side."""
+    found = {}
+    for row in range(len(surface.quads)):
+        one = surface.samples(row)
+        found[one.position.tobytes()] = (one.direction.tobytes(), one.length.tobytes(), one.point.tobytes())
+    return found
+
+
+def check_tiles(whole, tiles):
+    """Each quad of the whole is in exactly one tile, with the same bits; so are planes and bounding maps."""
+    wanted, found = nodes_of(whole), {}
+    for tile in tiles:
+        own = nodes_of(tile)
+        assert not found.keys() & own.keys()
+        found |= own
+    assert found == wanted
+    planes = {row.tobytes() for row in whole.bounding_planes}
+    assert {row.tobytes() for tile in tiles for row in tile.bounding_planes} == planes
+
+
+def hills(shape):
+    rng = np.random.default_rng(8)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    return 900.0 + 7.0 * np.sin(0.11 * x) * np.cos(0.07 * y) + rng.normal(size=shape) * 0.4
+
+
+@pytest.mark.parametrize("spacing", [1.0, 0.1, (3.0, 0.7)])
+def test_heights_in_tiles_are_the_heights_at_once(spacing):
+    # The unit of lengths and the grid of base heights came from the largest height of each tile: nodes differed by 3e-12 m,
+    # base planes by 1e-4 m.
+    size = 2 * SAMPLES
+    heights = hills((TILES * size + 4, TILES * size + 1))
+    # From high above to sea level, gently.
+    heights = np.min(spacing) * (heights - 890.0) + 900.0 * np.exp(-0.001 * np.arange(heights.shape[1]))
+    whole = from_heights(heights, spacing, samples=SAMPLES).surface
+    tiles = []
+    for i, j in np.ndindex(TILES, TILES):
+        # What is left over at the far border goes to the last tile.
+        rows = slice(i * size, (i + 1) * size + 1 if i < TILES - 1 else None)
+        columns = slice(j * size, (j + 1) * size + 1)
+        tiles.append(from_heights(heights[rows, columns], spacing, samples=SAMPLES, first=(j * size, i * size)).surface)
+    check_tiles(whole, tiles)
+    maps = whole.bounding_maps()
+    first, last = tiles[0].bounding_maps(), tiles[-1].bounding_maps()
+    assert first.upper(0, 4).tobytes() == maps.upper(0, 4).tobytes()
+    row = int(np.flatnonzero((whole.quads[:, :2] == np.array(size * (TILES - 1))).all(axis=1))[0])
+    assert last.lower(0, 2).tobytes() == maps.lower(row, 2).tobytes()
+
+
+@pytest.mark.parametrize("samples", [4, 16])
+def test_a_sample_does_not_depend_on_the_quads_around_it(samples):
+    # Holes and cliffs beside a border make quads smaller on one side of it only, and with them their base.
+    heights = np.ma.array(hills((33, 65)), mask=False)
+    heights[:, 40:] += 700.0
+    heights.mask[16, 36] = True
+    whole = from_heights(np.ma.getdata(heights), 0.3, samples=16).surface.to_mesh().vertices
+    wanted = {tuple(v) for v in whole.tolist()}
+    left = from_heights(heights[:, :33], 0.3, samples=16).surface.to_mesh().vertices
+    right = from_heights(heights[:, 32:], 0.3, samples=samples, first=(32, 0)).surface.to_mesh().vertices
+    assert len(left) == 33 * 33
+    assert len(right) == 33 * 33 - 1
+    assert {tuple(v) for v in left.tolist()} | {tuple(v) for v in right.tolist()} <= wanted
+    assert np.count_nonzero(left[:, 0] == right[:, 0].min()) == 33
+
+
+def test_tiles_may_lie_far_out():
+    heights = hills((9, 9))
+    far = 2**40
+    one = from_heights(heights, 0.5, samples=8, first=(far, -far)).surface
+    np.testing.assert_array_equal(one.samples(0).point[..., 0], np.tile((far + np.arange(9)) * 0.5, (9, 1)))
