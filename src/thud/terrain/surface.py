@@ -171,7 +171,7 @@ class DisplacedSurface(Shape):
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is, and its index if that is made."""
-        return {"bare": tuple(self._bare), "index": tuple(self._index) if self._has_index else None}
+        return {"bare": tuple(self._bare), "index": tuple(self._index) if self.has_index else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         bare = SurfaceArrays(*state["bare"])
@@ -191,7 +191,8 @@ class DisplacedSurface(Shape):
         return self._bare.primitives[:, QUAD]
 
     @property
-    def _has_index(self) -> bool:
+    def has_index(self) -> bool:
+        """Whether planes, tree and bounding maps are there; else the first query makes them."""
         return "_index" in self.__dict__
 
     @cached_property
@@ -209,7 +210,7 @@ class DisplacedSurface(Shape):
     def bounding_planes(self) -> Floats:
         """(P, 8) unit normal, offset (normal . P0), heights of the lower and the upper bounding plane above the base
         primitive, least and greatest length between them."""
-        return read_only(self._index.planes if self._has_index else self._bounded[0])
+        return read_only(self._index.planes if self.has_index else self._bounded[0])
 
     @cached_property
     def _index(self) -> SurfaceIndex:
@@ -358,7 +359,7 @@ class DisplacedSurface(Shape):
     @cached_property
     def _corners(self) -> Floats:
         """(8, 3) of the box about surface and ground."""
-        if self._has_index:
+        if self.has_index:
             box = self._index.box
         else:
             box = np.concatenate([self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)])
