@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thud.terrain import from_heights
+from thud.errors import InvalidInputError, NoSurfaceError
+from thud.terrain import GridField, from_field, from_heights
 
 #: Tiles a side, patches a side of a quad.
 TILES, SAMPLES = 8, 4
@@ -82,3 +83,61 @@ def test_tiles_may_lie_far_out():
     far = 2**40
     one = from_heights(heights, 0.5, samples=8, first=(far, -far)).surface
     np.testing.assert_array_equal(one.samples(0).point[..., 0], np.tile((far + np.arange(9)) * 0.5, (9, 1)))
+
+
+# --- fields -------------------------------------------------------------------------------------------------------------------
+
+
+def cave(points):
+    """Hills with a tunnel. Arithmetic alone: a point has the same bits in whatever company it is asked."""
+    x, y, z = points.T
+    hill = 6.0 / (1.0 + 0.02 * ((x - 9.0) ** 2 + (y - 11.0) ** 2)) + 4.0 / (1.0 + 0.05 * ((x - 30.0) ** 2 + (y - 27.0) ** 2))
+    return np.maximum(0.8 * (z - hill - 1.0), 2.0 - np.sqrt((y - 11.0) ** 2 + (z - 2.0) ** 2))
+
+
+#: Noise on a grid, with folds at which vertices have to give way.
+ROUGH = GridField(np.arange(8.0) - 3.0 + 0.7 * np.random.default_rng(1).normal(size=(49, 49, 8)), [-0.5, -0.5, -0.5], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "smoothing", "quadrilaterals"),
+    [(cave, 2, False), (cave, 0, True), (ROUGH, 1, False)],
+    ids=["cave", "raw", "rough"],
+)
+def test_a_field_in_tiles_is_the_field_at_once(field, smoothing, quadrilaterals):
+    # Tiles ended a cell before their border, and smoothing at their border was another one.
+    options = {"samples": 2, "smoothing": smoothing, "quadrilaterals": quadrilaterals, "thickness": 2.0}
+    lower, upper, cell = [-0.3, -0.2, -0.1], [45.3, 45.2, 6.1], 1.1
+    arguments = (field, lower, upper, cell)
+    whole = from_field(*arguments, **options).surface
+    count = np.ceil((np.array(upper) - lower) / cell - 1e-9).astype(int)
+    at = [np.linspace(0, n, TILES + 1).astype(int) for n in count[:2]]
+    tiles = []
+    for i, j in np.ndindex(TILES, TILES):
+        # Some are cut along the vertical, too.
+        middle = 2 if i == j else count[2]
+        for low, high in ((0, middle), (middle, count[2])):
+            part = [(at[0][i], at[1][j], low), (at[0][i + 1], at[1][j + 1], high)]
+            try:
+                tiles += [from_field(*arguments, **options, cells=part).surface] if low < high else []
+            except NoSurfaceError:
+                continue
+    assert len(tiles) > TILES * TILES
+    check_tiles(whole, tiles)
+
+
+def test_parts_of_a_field_that_are_refused():
+    given = {"field": cave, "lower": [0.0] * 3, "upper": [27.0, 27.0, 10.0], "cell": 1.0, "samples": 2}
+    for cells in (
+        [0, 0, 0],
+        [[0, 0, 0], [0, 4, 4]],
+        [[-1, 0, 0], [4, 4, 4]],
+        [[0, 0, 0], [4, 4, 11]],
+        [[0.5, 0, 0], [4, 4, 4]],
+    ):
+        with pytest.raises(InvalidInputError, match="cells: "):
+            from_field(**given, cells=cells)
+    with pytest.raises(InvalidInputError, match="optimise_directions: it looks at the whole surface"):
+        from_field(**given, cells=[[0, 0, 0], [4, 4, 4]], optimise_directions=True)
+    with pytest.raises(NoSurfaceError, match="all ground or all air"):
+        from_field(**given, cells=[[0, 0, 9], [4, 4, 10]])
