@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from thud._core.decorators import exact_device
 from thud.errors import InvalidInputError
-from thud.terrain.bounding.batch import UNCONVERGED, bounding_lengths, quad_arrays
+from thud.terrain.bounding.batch import UNCONVERGED, quad_arrays, solve_quads
 from thud.terrain.bounding.fallback import bound_extremes
 from thud.terrain.bounding.tolerances import FLAT_THIN, FLAT_VOLUME
-from thud.terrain.bounding.volume import EXTREME, growth_codes, volume_points
+from thud.terrain.bounding.volume import EXTREME, cell_growth, volume_points
 
 Array = npt.NDArray[np.float64]
 Samples = tuple[Array, Array, Array]
@@ -202,8 +202,8 @@ def bounding_maps(
         found, volumes, sizes = [], [], []
         while size >= FINEST:
             step = size * ratio
-            solved = bounding_lengths(p, r, l, step, threads=threads)
-            code, volume = growth_codes(solved.upper, solved.lower, p, r, l, step, threads=threads)
+            solved = solve_quads(p, r, l, step, 1, threads)
+            code, volume = cell_growth(solved.upper, solved.lower, p, r, l, step, True, threads)
             bound_extremes(p, r, l, step, solved.upper, solved.lower, code, volume, threads)
             begin = quads[rows, 0] + level_offsets(side, int(quads[rows[0], 2]), size)[0]
             _put(lengths, begin, np.stack([solved.upper, solved.lower], axis=1))

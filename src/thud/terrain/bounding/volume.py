@@ -119,6 +119,46 @@ def hull_planes(points, centre, extent, roundoff, planes_out):
     return count
 
 
+#: The faces of a cell, each counter-clockwise seen from outside where the cell faces up.
+_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (4, 5, 1, 0), (5, 7, 3, 1), (7, 6, 2, 3), (6, 4, 0, 2))
+
+
+@exact_kernel(inner="f8[:,::1], vec3, f8, f8, f8, f8[:,::1]")
+def face_planes(points, centre, facing, extent, roundoff, planes_out):
+    """`hull_planes` of a cell that is not folded: of two triangles a face, split along the diagonal that bulges. Returns 12, or
+    0 if they are not the hull.
+
+    Twelve triangles that close a surface, are turned outward, and have no point beyond them cover the border of the hull.
+    """
+    count = 0
+    for face in range(6):
+        i0, i1, i2, i3 = _FACES[face]
+        a, b = sub(load3(points, i0, 0), centre), sub(load3(points, i1, 0), centre)
+        c, d = sub(load3(points, i2, 0), centre), sub(load3(points, i3, 0), centre)
+        bulges = dot(cross(sub(b, a), sub(c, a)), sub(d, a)) * facing <= 0.0
+        for half in range(2):
+            if bulges:
+                j0, j1, j2 = (i0, i1, i2) if half == 0 else (i0, i2, i3)
+            else:
+                j0, j1, j2 = (i0, i1, i3) if half == 0 else (i1, i2, i3)
+            vi = sub(load3(points, j0, 0), centre)
+            normal = cross(sub(sub(load3(points, j1, 0), centre), vi), sub(sub(load3(points, j2, 0), centre), vi))
+            size = np.sqrt(norm2(normal))
+            if not size > 64.0 * UNIT_ROUNDOFF * extent * extent:
+                return 0
+            over = facing / size
+            n = (normal[0] * over, normal[1] * over, normal[2] * over)
+            error = 32.0 * UNIT_ROUNDOFF * extent * (1.0 + extent * extent / size)
+            for other in range(8):
+                if other != j0 and other != j1 and other != j2:
+                    if dot(n, sub(sub(load3(points, other, 0), centre), vi)) > error:
+                        return 0
+            planes_out[count, 0], planes_out[count, 1], planes_out[count, 2] = n[0], n[1], n[2]
+            planes_out[count, 3] = dot(n, vi) - (GROWTH_SLACK * extent + error + roundoff)
+            count += 1
+    return count
+
+
 @exact_device
 def _inside(v, planes, count):
     """Whether v (relative to the centre) lies below all planes."""
@@ -173,14 +213,18 @@ def is_extreme(p, r, l, upper, lower, ct, cs, step):
     return False
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[::1]")
-def holds_samples(p, r, l, upper, lower, ct, cs, step, code, points, planes, last):
+@exact_kernel(
+    inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8, f8[:,::1], f8[:,::1], i8[::1]"
+)
+def holds_samples(p, r, l, upper, lower, ct, cs, step, code, facing, points, planes, last):
     """Whether the cell's volume at this growth code surely holds all its samples. last[0]: the sample that failed last."""
     cell_points(p, r, upper, lower, ct, cs, step, growth_of_code(code), points)
     centre = load3(points, 0, 0)
     extent = _extent(points, centre)
     furthest = max(abs(centre[0]), abs(centre[1]), abs(centre[2])) + extent
-    count = hull_planes(points, centre, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
+    count = face_planes(points, centre, facing, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
+    if count == 0:
+        count = hull_planes(points, centre, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
     if count == 0:
         return False
     nodes = (step + 1) * (step + 1)
@@ -211,7 +255,7 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
                     below, above = -1, EXTREME
                     trial = np.int64(0)
                     while above - below > 1:
-                        if holds_samples(p, r, l, upper, lower, ct, cs, step, trial, points, planes, last):
+                        if holds_samples(p, r, l, upper, lower, ct, cs, step, trial, facing, points, planes, last):
                             above = trial
                         else:
                             below = trial
@@ -293,9 +337,22 @@ def growth_codes(
     Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none
     does, or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
     """
-    samples = quad_arrays(p, r, l, step)
-    count, cells = len(samples[2]), (samples[2].shape[-1] - 1) // step
-    codes, volumes = np.empty((count, cells, cells), np.uint8), np.empty((count, cells, cells, 2))
     lengths = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
-    run_rows(growth_rows, count, threads, *samples, step, judge, *lengths, codes, volumes, rows_per_chunk=1)
+    return cell_growth(*lengths, *quad_arrays(p, r, l, step), step, judge, threads)
+
+
+def cell_growth(
+    upper: npt.NDArray[np.float32],
+    lower: npt.NDArray[np.float32],
+    p: npt.NDArray[np.float64],
+    r: npt.NDArray[np.float64],
+    l: npt.NDArray[np.float64],
+    step: int,
+    judge: bool,
+    threads: int | None,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    """`growth_codes` of arrays that were checked."""
+    count, cells = len(l), (l.shape[-1] - 1) // step
+    codes, volumes = np.empty((count, cells, cells), np.uint8), np.empty((count, cells, cells, 2))
+    run_rows(growth_rows, count, threads, p, r, l, step, judge, upper, lower, codes, volumes, rows_per_chunk=4)
     return codes, volumes
