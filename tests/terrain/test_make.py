@@ -94,7 +94,6 @@ def test_traced_samples_lie_on_the_original(made):
     assert result.failed <= 0.01 * result.traced
     if name != "cave":
         assert result.failed == 0
-    assert np.abs(result.surface.displacements).max() <= 1.0
     assert str(result) == result.report
     assert f"{result.traced} nodes traced" in result.report
 
@@ -187,7 +186,7 @@ def test_nets_of_noise_are_manifold(seed):
     # Random signs have every ambiguous case; edges of four quads were where two cells each joined both arcs of a face.
     rng = np.random.default_rng(seed)
     field = GridField(rng.normal(size=(9, 10, 11)), [0.0] * 3, 1.0)
-    net = surface_nets(field, np.zeros(3), (8, 9, 10), 1.0)
+    net = surface_nets(field, np.zeros(3), np.array([8, 9, 10]), 1.0, np.zeros(3, int))
     _, used = np.unique(
         np.sort(np.stack([net.quads, np.roll(net.quads, -1, axis=1)], axis=2).reshape(-1, 2), axis=1),
         axis=0,
@@ -201,9 +200,9 @@ def test_nets_of_noise_are_manifold(seed):
 
 
 def test_a_net_does_not_depend_on_how_the_grid_is_cut_into_blocks(monkeypatch):
-    whole = surface_nets(torus_field(), np.full(3, -5.0), (10, 10, 10), 1.0)
+    whole = surface_nets(torus_field(), np.full(3, -5.0), np.full(3, 10), 1.0, np.zeros(3, int))
     monkeypatch.setattr("thud.terrain.making.surface_nets.FIELD_BLOCK", 200)
-    cut = surface_nets(torus_field(), np.full(3, -5.0), (10, 10, 10), 1.0)
+    cut = surface_nets(torus_field(), np.full(3, -5.0), np.full(3, 10), 1.0, np.zeros(3, int))
     assert whole.positions.tobytes() == cut.positions.tobytes()
     np.testing.assert_array_equal(whole.quads, cut.quads)
     one = from_field(torus_field(), [-5.0] * 3, [5.0] * 3, 1.0, samples=4)
@@ -487,6 +486,10 @@ def test_optimised_directions_lower_the_error_of_the_aligned_plane(name):
         ({"smoothing": -1}, "smoothing"),
         ({"smoothing": 0.5}, "smoothing"),
         ({"thickness": 0.0}, "thickness"),
+        ({"thickness": "a"}, "thickness: expected numbers"),
+        ({"cell": 1e-200}, "cell: 1e-200 m is too small"),
+        ({"field": lambda p: p[:, 0] * 1j}, "field: expected"),
+        ({"field": lambda p: np.ma.masked_less(p[:, 2], 0.5)}, "field: .*masked"),
         ({"quadrilaterals": True, "optimise_directions": True}, "method for triangles"),
     ],
 )
@@ -499,6 +502,9 @@ def test_bad_input_of_a_field(arguments, message):
 def test_bad_input_of_arrays_heights_and_meshes():
     for values in (np.zeros((3, 3)), np.zeros((3, 1, 3)), np.full((3, 3, 3), np.inf), np.array([[["a"] * 2] * 2] * 2)):
         with pytest.raises(InvalidInputError, match="values"):
+            GridField(values, [0, 0, 0], 1.0)
+    for values in (np.ma.masked_equal(np.eye(3)[None].repeat(3, 0), 1.0), np.ones((3, 3, 3)) * 1j):
+        with pytest.raises(InvalidInputError, match=r"values: .*(masked|complex)"):
             GridField(values, [0, 0, 0], 1.0)
     for spacing in (-1.0, [1.0, 2.0], np.nan):
         with pytest.raises(InvalidInputError, match="spacing"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import writable
+from thud._core.arrays import Floats, writable
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.constants import FLOAT32_STEP, FLOAT32_TINY
@@ -378,9 +378,9 @@ class BoundingLengths:
     """(B, 2) linearisations made."""
 
 
-def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int) -> tuple[npt.NDArray[np.float64], ...]:
+def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int) -> tuple[Floats, Floats, Floats]:
     """The samples of equal-sized quads as kernels take them: (B, m, m, 3), (B, m, m, 3), (B, m, m)."""
-    arrays = tuple(writable(np.ascontiguousarray(value, dtype=np.float64)) for value in (p, r, l))
+    arrays = [writable(np.ascontiguousarray(value, dtype=np.float64)) for value in (p, r, l)]
     count, nodes = arrays[2].shape[0], arrays[2].shape[-1]
     if arrays[2].shape != (count, nodes, nodes) or any(a.shape != (count, nodes, nodes, 3) for a in arrays[:2]):
         raise InvalidInputError(f"p, r, l: expected (B, m, m, 3), (B, m, m, 3), (B, m, m), got {[a.shape for a in arrays]}")
@@ -390,7 +390,7 @@ def quad_arrays(p: npt.ArrayLike, r: npt.ArrayLike, l: npt.ArrayLike, step: int)
             raise InvalidInputError(f"{name}: quad {int(np.argmin(finite))} has a value that is not finite")
     if step < 1 or nodes < 2 or (nodes - 1) % step:
         raise InvalidInputError(f"step: expected a divisor of {nodes - 1}, got {step}")
-    return arrays
+    return arrays[0], arrays[1], arrays[2]
 
 
 def bounding_lengths(
@@ -421,14 +421,7 @@ def bounding_lengths(
     return solve_quads(*quad_arrays(p, r, l, step), step, attempts, threads)
 
 
-def solve_quads(
-    p: npt.NDArray[np.float64],
-    r: npt.NDArray[np.float64],
-    l: npt.NDArray[np.float64],
-    step: int,
-    attempts: int,
-    threads: int | None,
-) -> BoundingLengths:
+def solve_quads(p: Floats, r: Floats, l: Floats, step: int, attempts: int, threads: int | None) -> BoundingLengths:
     """`bounding_lengths` of arrays that were checked."""
     count, points = len(l), (l.shape[-1] - 1) // step + 1
     upper, lower = np.empty((count, points, points), np.float32), np.empty((count, points, points), np.float32)

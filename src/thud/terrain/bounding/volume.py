@@ -337,8 +337,8 @@ def growth_codes(
     Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none
     does, or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
     """
-    lengths = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
-    return cell_growth(*lengths, *quad_arrays(p, r, l, step), step, judge, threads)
+    above, below = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
+    return cell_growth(above, below, *quad_arrays(p, r, l, step), step, judge, threads)
 
 
 def cell_growth(

@@ -19,10 +19,10 @@ from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.aligned_plane_error import Optimised, aligned_plane_errors, optimised_directions, sample_heights
 from thud.terrain.making.atlas import Atlas, SharedNodes
 from thud.terrain.making.directions import SPREAD, Facing, facing, gradient_directions, relaxed, rings
-from thud.terrain.making.fields import Field, GridField, MeshField, distances, evaluate
+from thud.terrain.making.fields import Field, GridField, MeshField, sizes, slopes
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.surface_nets import Net, surface_nets
-from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, TRACE_REACH
+from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, SLOPE_PATCHES, TRACE_REACH
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
 from thud.terrain.tolerances import QUAD_SIDE
@@ -359,12 +359,16 @@ def _errors(field: Field, surface: DisplacedSurface, cell: float) -> tuple[float
         rows = np.arange(start, min(start + step, count))
         points = surface.quad_samples(rows).point
         middles = 0.25 * (points[:, :-1, :-1] + points[:, 1:, :-1] + points[:, :-1, 1:] + points[:, 1:, 1:])
-        at_middle, slope = distances(field, middles.reshape(-1, 3), MIDDLE_STEP * cell)
-        # Samples take the slope of the patch that begins there.
-        slopes = np.pad(slope.reshape(len(rows), side, side), ((0, 0), (0, 1), (0, 1)), mode="edge")
-        at_sample = np.abs(evaluate(field, points.reshape(-1, 3))) / slopes.reshape(-1)
+        at_middle, at_sample = (sizes(field, x.reshape(-1, 3)).reshape(x.shape[:3]) for x in (middles, points))
+        # A slope for each SLOPE_PATCHES x SLOPE_PATCHES patches; samples take that of the patch that begins there.
+        part = min(side, SLOPE_PATCHES)
+        coarse = middles[:, part // 2 :: part, part // 2 :: part]
+        slope = slopes(field, coarse.reshape(-1, 3), MIDDLE_STEP * cell).reshape(coarse.shape[:3])
+        slope = slope.repeat(part, axis=1).repeat(part, axis=2)
+        at_middle /= slope
+        at_sample /= np.pad(slope, ((0, 0), (0, 1), (0, 1)), mode="edge")
         largest = max(largest, float(at_middle.max()), float(at_sample.max()))
         total += float(at_middle.sum()) + float(at_sample.sum())
-        number += len(at_middle) + len(at_sample)
+        number += at_middle.size + at_sample.size
         progress.add(len(rows))
     return largest, total / number

@@ -27,6 +27,9 @@ CELL_ROUNDING = 1e-9
 #: Step, in cells, of the differences by which a field's slope is measured at the middles of patches.
 MIDDLE_STEP = 1e-3
 
+#: Patches a side that share one such slope: it takes four values of the field, and changes little over a quarter of a quad.
+SLOPE_PATCHES = 4
+
 #: Barycentric weights below this count as 0: the point is on the opposite edge. WEIGHT_EDGE: how far outside of a triangle a
 #: sample on its edge may seem to lie.
 EDGE_WEIGHT = 1e-9
