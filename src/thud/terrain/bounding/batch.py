@@ -180,7 +180,7 @@ def make_feasible(
     for row in range(len(q)):
         multiplier[row] = 0.0
     for _ in range(BOUND_RAISES):
-        count = constraint_rows(p, r, points, x, facing, step, diagonal, False, multiplier, q, gradient, column, chosen)
+        count = constraint_rows(p, r, points, x, facing, step, diagonal, 0.0, multiplier, q, gradient, column, chosen)
         if count == 0:
             return True
         for i in range(len(flat)):
@@ -223,7 +223,7 @@ def successive_rounds(
     for row in range(len(q)):
         multiplier[row] = 0.0
     for done in range(BOUND_ROUNDS):
-        count = constraint_rows(p, r, points, x, facing, step, diagonal, False, multiplier, q, a, column, chosen)
+        count = constraint_rows(p, r, points, x, facing, step, diagonal, 0.0, multiplier, q, a, column, chosen)
         linearise(count, chosen, q, a, column, flat, bound)
         for i in range(len(flat)):
             before[i] = flat[i]
@@ -259,7 +259,7 @@ def diagonals_apart(
         diagonal[:, :] = choice
         for row in range(rows):
             multiplier[row] = 0.0
-        count = constraint_rows(p, r, points, exact, facing, step, diagonal, False, multiplier, q, a, column, chosen)
+        count = constraint_rows(p, r, points, exact, facing, step, diagonal, 0.0, multiplier, q, a, column, chosen)
         for cell in range(cells * cells):
             for k in range(4):
                 apart[4 * cell + k] = exact[cell // cells + (k >> 1), cell % cells + (k & 1)]

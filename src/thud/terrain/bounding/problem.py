@@ -117,10 +117,10 @@ def project_nodes(p, r, l, points_out):
 _ROWS = "f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1]"
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8, i8, i1[:,::1], b1, " + _ROWS)
-def constraint_rows(p, r, points, x, facing, step, diagonal, every, multiplier, q_out, gradient_out, column_out, chosen_out):
-    """Constraints of a quad at lengths x: Q_j (3.21) of all; of those that are violated or have a multiplier, or of `every`
-    one, the gradient (3.22) and the variables it belongs to. Returns how many those are; chosen_out: which.
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8, i8, i1[:,::1], f8, " + _ROWS)
+def constraint_rows(p, r, points, x, facing, step, diagonal, least, multiplier, q_out, gradient_out, column_out, chosen_out):
+    """Constraints of a quad at lengths x: Q_j (3.21) of all; of those above `least` (0: violated) or with a multiplier also the
+    gradient (3.22) and the variables it belongs to. Returns how many those are; chosen_out: which.
 
     Rows run over cells (t, then s), the two triangles, and the nodes of the cell (t, then s). `points`: the quad's samples.
     `diagonal` of a cell: BY_RULE, or ALONG_00_11 or ALONG_10_01 whatever the rule says.
@@ -160,7 +160,7 @@ def constraint_rows(p, r, points, x, facing, step, diagonal, every, multiplier, 
                         v = sub(load3(points[t], s, 0), p0)
                         q = dot(normal, v)
                         q_out[row] = q
-                        if q > 0.0 or every or multiplier[row] > 0.0:
+                        if q > least or multiplier[row] > 0.0:
                             gradient_out[row, 0] = dot(g0, v) + own
                             gradient_out[row, 1] = dot(g1, v)
                             gradient_out[row, 2] = dot(g2, v)
@@ -179,7 +179,7 @@ def _constraints(p, r, l, x, facing, step, q_out, gradient_out, column_out):
     diagonal = np.full((x.shape[0] - 1, x.shape[1] - 1), BY_RULE, np.int8)
     points, chosen = np.empty(p.shape), np.empty(q_out.shape[0], np.int64)
     project_nodes(p, r, l, points)
-    constraint_rows(p, r, points, x, facing, step, diagonal, True, q_out, q_out, gradient_out, column_out, chosen)
+    constraint_rows(p, r, points, x, facing, step, diagonal, -np.inf, q_out, q_out, gradient_out, column_out, chosen)
 
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1]")
