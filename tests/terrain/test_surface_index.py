@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import pickle
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,8 +26,7 @@ def surface_and_bytes(seed=1, **options):
 
 def fresh(surface):
     """The same surface without an index."""
-    fields = (surface.positions, surface.directions, surface.coordinates, surface.primitives, surface.quads)
-    return thud.terrain.DisplacedSurface(*fields, surface.displacements, thickness=surface.thickness)
+    return replace(surface)
 
 
 def said(surface):
@@ -103,10 +103,7 @@ def test_other_bytes_are_named():
     surface, data = surface_and_bytes()
     bare = fresh(surface)
     other, _ = surface_and_bytes(seed=7)
-    deeper = thud.terrain.DisplacedSurface(
-        surface.positions, surface.directions, surface.coordinates, surface.primitives, surface.quads, surface.displacements,
-        thickness=1.0,
-    )  # fmt: skip
+    deeper = replace(surface, thickness=1.0)
     for stranger in (other, deeper):
         with pytest.raises(FileFormatError, match="made for another surface"):
             stranger.with_index(data)

@@ -100,20 +100,20 @@ ROUGH = GridField(np.arange(8.0) - 3.0 + 0.7 * np.random.default_rng(1).normal(s
 
 
 @pytest.mark.parametrize(
-    ("field", "smoothing", "quadrilaterals"),
-    [(cave, 2, False), (cave, 0, True), (ROUGH, 1, False)],
+    ("field", "smoothing", "quadrilaterals", "many"),
+    [(cave, 2, False, TILES), (cave, 0, True, 5), (ROUGH, 1, False, 4)],
     ids=["cave", "raw", "rough"],
 )
-def test_a_field_in_tiles_is_the_field_at_once(field, smoothing, quadrilaterals):
+def test_a_field_in_tiles_is_the_field_at_once(field, smoothing, quadrilaterals, many):
     # Tiles ended a cell before their border, and smoothing at their border was another one.
     options = {"samples": 2, "smoothing": smoothing, "quadrilaterals": quadrilaterals, "thickness": 2.0}
     lower, upper, cell = [-0.3, -0.2, -0.1], [45.3, 45.2, 6.1], 1.1
     arguments = (field, lower, upper, cell)
     whole = from_field(*arguments, **options).surface
     count = np.ceil((np.array(upper) - lower) / cell - 1e-9).astype(int)
-    at = [np.linspace(0, n, TILES + 1).astype(int) for n in count[:2]]
+    at = [np.linspace(0, n, many + 1).astype(int) for n in count[:2]]
     tiles = []
-    for i, j in np.ndindex(TILES, TILES):
+    for i, j in np.ndindex(many, many):
         # Some are cut along the vertical, too.
         middle = 2 if i == j else count[2]
         for low, high in ((0, middle), (middle, count[2])):
@@ -122,7 +122,7 @@ def test_a_field_in_tiles_is_the_field_at_once(field, smoothing, quadrilaterals)
                 tiles += [from_field(*arguments, **options, cells=part).surface] if low < high else []
             except NoSurfaceError:
                 continue
-    assert len(tiles) > TILES * TILES
+    assert len(tiles) > many * many
     check_tiles(whole, tiles)
 
 

@@ -149,7 +149,7 @@ class DisplacedSurface(Shape):
         if isinstance(ratio, bool) or not isinstance(ratio, int) or not 1 <= ratio <= DETAIL_RATIO or ratio & (ratio - 1):
             raise InvalidInputError(f"detail_ratio: expected a power of two from 1 to {DETAIL_RATIO}, got {ratio!r}")
         details = np.zeros((0, 1, 1), dtype=np.float32)
-        if self.details is not None:
+        if self.details is not None and np.size(self.details):
             details = check.as_map(self.details, "details", 3).copy()
         if self.materials is None:
             return np.full(count, -1, dtype=np.int32), details
