@@ -1,5 +1,5 @@
-"""Displaced surfaces: a warship over terrain against the same surface as triangles, in coal and in our own mesh code; bytes a
-sample; backward projections a second; bounding maps against MMA. One thread."""
+"""Displaced surfaces: building them; a warship over terrain against the same surface as triangles, in
+coal and in our own mesh code; bytes a sample held; backward projections a second; bounding maps against MMA. One thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.memory import array_bytes
 from benchmarks.peers import installed
 from reproductions.terrains import CAVE_DOMAIN, cave_field
 from reproductions.warship import warship
-from thud.terrain import DisplacedSurface, backward_project, from_field, from_heights
+from thud.terrain import DisplacedSurface, GridField, backward_project, from_field, from_heights
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,6 +139,53 @@ class Coal:
         return np.array(out)
 
 
+def _mountains(side: int) -> Floats:
+    """Heights whose spectrum falls as that of land does; slopes of 0.3 on average at a spacing of 1."""
+    frequency = np.fft.fftfreq(side)[:, None] ** 2 + np.fft.fftfreq(side)[None] ** 2
+    frequency[0, 0] = np.inf
+    noise = np.fft.fft2(np.random.default_rng(3).normal(size=(side, side)))
+    z = np.fft.ifft2(noise * frequency**-0.95).real
+    return np.asarray(0.3 * z / np.abs(np.diff(z)).mean())
+
+
+def _building(report: Report, side: int, cell: float, samples: int, rounds: int) -> None:
+    """From arrays or fields to a surface with its index: time a sample, and bytes a sample that is held."""
+    lower, upper = (np.array(corner, dtype=float) for corner in CAVE_DOMAIN)
+    step = cell / 8.0
+    axes = [np.arange(a, b + 0.5 * step, step) for a, b in zip(lower, upper)]
+    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    cave = cave_field()
+    grid = GridField(cave(nodes.reshape(-1, 3)).reshape(nodes.shape[:3]), lower, step)
+    heights, noise = _mountains(side), np.random.default_rng(4).normal(size=(side, side))
+    sources = {
+        "from heights, mountains": lambda: from_heights(heights, 1.0),
+        "from heights, white noise": lambda: from_heights(noise, 1.0),
+        "from a field, array of cave terrain": lambda: from_field(grid, *CAVE_DOMAIN, cell, samples=samples),
+        "from a field, callable cave terrain": lambda: from_field(cave, *CAVE_DOMAIN, cell, samples=samples),
+    }
+    for scene, make in sources.items():
+        surface = make().surface
+        count, data = surface.sample_count, surface.index_bytes()
+        fields = (surface.positions, surface.directions, surface.coordinates, surface.primitives, surface.quads)
+        racers = [
+            Contestant("thud, surface and index", lambda make=make: make().surface.index_bytes(), count),  # type: ignore[misc]
+            Contestant("thud, surface alone", make, count),
+            Contestant(
+                "thud, surface of arrays, stored index",
+                lambda s=surface, f=fields, d=data: DisplacedSurface(*f, s.displacements).with_index(d),  # type: ignore[misc]
+                count,
+            ),
+        ]
+        report.race(f"{scene}, {count} samples", "building, a sample", racers[0].name, racers, rounds)
+        surface.nbytes  # noqa: B018
+        held = array_bytes(surface)
+        report.note(
+            f"{scene}, {count} samples",
+            "bytes a sample",
+            f"held {held / count:.2f}, reported {surface.nbytes / count:.2f}, of which the index {len(data) / count:.2f}",
+        )
+
+
 def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int) -> None:
     ship = warship()
     rows = _poses(surface, ship, poses)
@@ -169,7 +216,7 @@ def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int)
     for line in lines:
         report.note(scene, "intersects", line)
     samples = surface.sample_count
-    own, other = surface.nbytes / samples, array_bytes(mesh) / samples
+    own, other = array_bytes(surface) / samples, array_bytes(mesh) / samples
     report.note(scene, "bytes a sample", f"displaced {own:.1f}, our mesh with its trees {other:.0f}: {other / own:.0f}x")
     # Of coal: vertices and triangles of three 8-byte numbers, 2 T - 1 nodes of an OBB, an RSS and three integers.
     nodes = (9 + 3 + 3) * 8 + (9 + 3 + 2 + 1) * 8 + 12
@@ -246,6 +293,7 @@ def run(size: str = "standard") -> None:
     made = from_field(cave_field(), *CAVE_DOMAIN, cell, samples=16 if size != "ci" else 8)
     print(made.report)
     with one_core():
+        _building(report, 65 if size == "ci" else 513, cell, 8 if size == "ci" else 16, max(1, rounds // 2))
         _warship(report, made.surface, poses, rounds)
         _projections(report, made.surface, points, rounds)
         for side, step in ((8, 8), (16, 8), (8, 4), (16, 4)):

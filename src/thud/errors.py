@@ -12,6 +12,7 @@ __all__ = [
     "InvalidPoseError",
     "InvalidShapeError",
     "MissingExtraError",
+    "NoSurfaceError",
     "StaleHandleError",
     "ThudError",
     "UnboundedShapeError",
@@ -37,6 +38,10 @@ class InvalidPoseError(InvalidInputError):
 
 class InvalidShapeError(InvalidInputError):
     """A shape cannot be made from these values (zero radius, flat point set, empty compound, ...)."""
+
+
+class NoSurfaceError(InvalidShapeError):
+    """A field has no surface where one was to be made: the place is all ground or all air. Of a tile that may well be."""
 
 
 class UnboundedShapeError(ThudError, ValueError):

@@ -101,7 +101,7 @@ def test_quads_of_many_sides_are_stored_in_their_order() -> None:
     for i, side in enumerate(sides):
         assert maps.sizes(i) == [size for size in (8, 4, 2) if size <= side]
         for size in maps.sizes(i):
-            alone = bounding_lengths(*(a[None] for a in arrays[i]), size)
+            alone = bounding_lengths(*(a[None] for a in arrays[i]), size, attempts=1)
             np.testing.assert_array_equal(maps.upper(i, size), alone.upper[0])
             np.testing.assert_array_equal(maps.lower(i, size), alone.lower[0])
             codes, _ = growth_codes(alone.upper, alone.lower, *(a[None] for a in arrays[i]), size)
@@ -182,3 +182,18 @@ def test_wrong_sides_and_samples_are_named() -> None:
         bounding_maps([8], lambda rows: arrays)
     with pytest.raises(InvalidInputError, match="ratio"):
         bounding_maps([4], lambda rows: arrays, ratio=0)
+
+
+def test_one_quick_search_makes_volumes_hardly_larger_than_several() -> None:
+    # Surfaces are made with one search that stops early; what it bounds must still reject as well.
+    p, r, l = batch(("plane", "waves", "cliff", "noise", "skewed", "bent"), 17, 4)
+    for step in (8, 4, 2):
+        total = []
+        for attempts in (1, 3):
+            found = bounding_lengths(p, r, l, step, attempts=attempts)
+            _, volumes = growth_codes(found.upper, found.lower, p, r, l, step)
+            total.append(volumes[..., 0])
+        both = np.isfinite(total[0]) & np.isfinite(total[1])
+        assert both.mean() > 0.8
+        assert total[0][both].sum() < 1.02 * total[1][both].sum()
+        assert np.isinf(total[0]).sum() <= 1.02 * np.isinf(total[1]).sum() + 2

@@ -216,9 +216,9 @@ WRONG = [
     ({"quads": [[0, 0, 2]]}, "primitives: row 0 crosses the border of quad 0"),
     ({"quads": [[0, 0, 4], [0, 0, 2]]}, "quads: rows 0 and 1 overlap"),
     ({"primitives": [[0, 1, 2]]}, "quads: row 0 of 16 squares is covered by primitives of 8"),
-    ({"primitives": [[0, 1, 2], [0, 1, 2]]}, "two triangles overlap"),
+    ({"primitives": [[0, 1, 2], [0, 1, 2]]}, "its primitives overlap or leave gaps"),
     # They have four corners between them and the area of the quad.
-    ({"primitives": [[0, 1, 2], [0, 1, 3]]}, "two triangles overlap"),
+    ({"primitives": [[0, 1, 2], [0, 1, 3]]}, "its primitives overlap or leave gaps"),
     ({"primitives": [[0, 2, 1], [0, 2, 3]]}, "primitives: row 0 runs clockwise"),
     ({"primitives": [[0, 1, 4], [0, 2, 3]]}, "primitives: row 0 names a vertex outside"),
     ({"primitives": [[0, 1, 1], [0, 2, 3]]}, "primitives: row 0 has no area"),
@@ -234,6 +234,15 @@ WRONG = [
     ({"materials": [-1]}, "materials: expected one a primitive"),
     ({"thickness": 0.0}, "thickness"),
     ({"thickness": 1e300}, "thickness"),
+    ({"thickness": "a"}, "thickness: expected numbers"),
+    ({"displacements": np.ma.masked_equal(np.eye(5), 1.0)}, "displacements: row 0 is masked"),
+    ({"displacements": np.zeros((5, 5)) * 1j}, "displacements: expected numbers, got complex"),
+    ({"primitives": np.ma.masked_equal([[0, 1, 2], [0, 2, 3]], 3)}, "primitives: row 1 is masked"),
+    # Inward by as much as up: they cross at length 2, the surface is beyond.
+    (
+        {"directions": [[1.0, 0, 1], [-1, 0, 1], [-1, 0, 1], [1, 0, 1]], "displacements": np.full((5, 5), 3.0)},
+        "directions: those of primitive 0 cross before they reach the surface",
+    ),
     ({"directions": [[0.0, 0, 1], [0, 0, 1], [1, 0, 1e-12], [0, 0, 1]]}, "the direction of vertex 2 does not point"),
 ]
 
@@ -262,17 +271,17 @@ def test_quads_adjacent_in_the_map_may_be_far_apart_in_space():
 
 
 def test_what_lies_on_any_column_is_ground():
-    """Directions that lean inward cross at length 2; beyond the crossing the columns have changed sides, and still are
-    ground."""
+    """Directions that lean outward cross at length -2, within the ground; beyond the crossing the columns have changed sides,
+    and still are ground."""
     positions = np.array([[0.0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]])
-    inward = np.array([[1.0, 0, 1], [-1, 0, 1], [-1, 0, 1], [1, 0, 1]])
-    lengths = np.full((5, 5), 5.0, dtype=np.float32)
+    outward = np.array([[-1.0, 0, 1], [1, 0, 1], [1, 0, 1], [-1, 0, 1]])
+    lengths = np.zeros((5, 5), dtype=np.float32)
     coordinates = [[0, 0], [4, 0], [4, 4], [0, 4]]
     for primitives in ([(0, 1, 2), (0, 2, 3)], [(0, 1, 2, 3)]):
-        arrays = (positions, inward, coordinates, primitives, [(0, 0, 4)], lengths)
+        arrays = (positions, outward, coordinates, primitives, [(0, 0, 4)], lengths)
         surface = thud.terrain.DisplacedSurface(*arrays, thickness=10.0)
-        points = [[2.2, 2.1, 3.0], [2.2, 2.1, 1.0], [3.2, 2.1, 3.0], [2.5, 2.1, 2.0]]
-        # Columns at height z are 2 |1 - z / 2| wide from the middle.
+        points = [[2.2, 2.1, -3.0], [2.2, 2.1, -1.0], [3.2, 2.1, -3.0], [2.5, 2.1, -2.0]]
+        # Columns at depth z are 2 |1 - z / 2| wide from the middle.
         np.testing.assert_array_equal(thud.contains(surface, points), [True, True, False, False])
 
 

@@ -318,13 +318,39 @@ def rich_world() -> thud.World:
     return world
 
 
-def test_a_loaded_world_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [False, True], ids=["fresh", "asked before"])
+def test_a_loaded_world_is_the_same_to_the_last_bit(tmp_path: Path, asked: bool) -> None:
     world = rich_world()
+    if asked:
+        # Surfaces then have an index, which is saved with them.
+        everything_said(world)
     thud.io.save_world(world, tmp_path / "w")
     loaded = thud.io.load_world(tmp_path / "w")
-    assert everything_said(loaded) == everything_said(world)
     thud.io.save_world(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "w").read_bytes()
+    kept = [
+        shape.has_index for shape in map(loaded.shape, loaded.handles()) if isinstance(shape, thud.terrain.DisplacedSurface)
+    ]
+    had = [shape.has_index for shape in map(world.shape, world.handles()) if isinstance(shape, thud.terrain.DisplacedSurface)]
+    assert kept == had
+    assert all(had) or not asked
+    assert everything_said(loaded) == everything_said(world)
+
+
+def test_a_saved_index_that_is_wrong_is_refused(tmp_path: Path) -> None:
+    world = thud.World()
+    surface = grid_surface(np.random.default_rng(14), quads=(1, 1), side=2)
+    surface.index_bytes()
+    world.add(surface)
+    thud.io.save_world(world, tmp_path / "w")
+    parts = members((tmp_path / "w").read_bytes())
+    ints = array_of(parts, "shape_ints")
+    for at in (-1, -20, -60):
+        wrong = ints.copy()
+        wrong[at] ^= 1 << 9
+        (tmp_path / "bad").write_bytes(packed(parts | {"shape_ints.npy": npy(wrong)}))
+        with pytest.raises(FileFormatError, match="shape node 0: index: "):
+            thud.io.load_world(tmp_path / "bad")
 
 
 def members(data: bytes) -> dict[str, bytes]:

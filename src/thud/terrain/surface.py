@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats, Ints, number_array, read_only
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
-from thud.gates import as_directions, as_points
+from thud.gates import as_directions, as_points, as_positive
 from thud.shapes.shape import Part, Shape, box_of_points
 from thud.terrain import surface_check as check
 from thud.terrain.rim import rim_bits
-from thud.terrain.surface_arrays import SurfaceArrays
+from thud.terrain.surface_arrays import MATERIAL, QUAD, SIDE, SurfaceArrays
 from thud.terrain.tolerances import DETAIL_RATIO
 
 if TYPE_CHECKING:
     from thud.terrain.bounding.maps import BoundingMaps
+    from thud.terrain.surface_index import IndexBytes, SurfaceIndex
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ class DisplacedSurface(Shape):
     details: npt.ArrayLike | None = None
     detail_ratio: int = 1
     thickness: float | None = None
-    _primitive_quads: Ints = field(init=False, repr=False)
+    _bare: SurfaceArrays = field(init=False, repr=False)
+    """Arrays without planes, tree and bounding maps: enough to sample. The fields above are read-only views of them."""
 
     def __post_init__(self) -> None:
         positions, directions = as_points(self.positions, "positions", least=1), as_directions(self.directions, "directions")
@@ -96,40 +99,64 @@ class DisplacedSurface(Shape):
         check.check_quads(quads, displacements.shape)
         owner = check.quads_of(primitives, coordinates, quads, displacements.shape)
         check.check_primitives(primitives, coordinates, owner, quads)
-        error = check.tiling_error(owner, primitives, coordinates, quads)
-        if error:
-            raise InvalidShapeError(error)
+        check.check_tiling(owner, primitives, coordinates, quads)
         check.check_facing(positions, directions, primitives)
         materials, details = self._check_details(len(primitives))
+        if self.thickness is not None:
+            object.__setattr__(self, "thickness", as_positive(self.thickness, "thickness"))
         check.check_reach(directions, displacements, details, self.thickness)
-        if self.thickness is not None and not 0.0 < float(self.thickness) < np.inf:
-            raise InvalidInputError(f"thickness: expected a positive number or None, got {self.thickness!r}")
+        check.check_folding(positions, directions, coordinates, primitives, displacements)
         order = np.argsort(owner, kind="stable")
-        values: dict[str, Any] = {
-            "positions": positions.copy(),
-            "directions": directions.copy(),
-            "coordinates": coordinates.astype(np.int32),
-            "primitives": primitives[order].astype(np.int32),
-            "quads": quads.astype(np.int32),
-            "displacements": displacements.copy(),
-            "materials": materials[order],
-            "details": details,
-            "_primitive_quads": owner[order].astype(np.int32),
+        first = np.searchsorted(owner[order], np.arange(len(quads) + 1))
+        self._set(
+            SurfaceArrays(
+                vertices=np.column_stack([positions, directions]),
+                coordinates=coordinates.astype(np.int32),
+                primitives=np.column_stack([primitives, owner, materials])[order].astype(np.int32),
+                quads=np.column_stack([quads, first[:-1], np.diff(first)]).astype(np.int32),
+                displacements=displacements.copy(),
+                details=details,
+                fade=fade_bits(primitives[order], materials[order]),
+                planes=np.zeros((0, 8)),
+                node_boxes=np.zeros((0, 6), dtype=np.float32),
+                node_ints=np.zeros((0, 2), dtype=np.int32),
+                map_ints=np.zeros((0, 3), dtype=np.int64),
+                lengths=np.zeros(0, dtype=np.float32),
+                codes=np.zeros(0, dtype=np.uint8),
+                flat=np.zeros(0, dtype=np.uint8),
+                ratio=self.detail_ratio,
+                thickness=np.inf,
+                rim=np.zeros(0, dtype=np.uint8),
+                drop=np.zeros(6),
+            )
+        )
+
+    def _set(self, bare: SurfaceArrays) -> None:
+        """The arrays that kernels read, which are held once, and the public fields as views of them."""
+        values: dict[str, npt.NDArray[Any]] = {
+            "positions": bare.vertices[:, :3],
+            "directions": bare.vertices[:, 3:],
+            "coordinates": bare.coordinates,
+            "primitives": bare.primitives[:, :4],
+            "quads": bare.quads[:, :3],
+            "displacements": bare.displacements,
+            "materials": bare.primitives[:, MATERIAL],
+            "details": bare.details,
         }
         for name, value in values.items():
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, read_only(value))
+        object.__setattr__(self, "_bare", bare)
 
     def _check_details(self, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         ratio = self.detail_ratio
         if isinstance(ratio, bool) or not isinstance(ratio, int) or not 1 <= ratio <= DETAIL_RATIO or ratio & (ratio - 1):
             raise InvalidInputError(f"detail_ratio: expected a power of two from 1 to {DETAIL_RATIO}, got {ratio!r}")
         details = np.zeros((0, 1, 1), dtype=np.float32)
-        if self.details is not None:
+        if self.details is not None and np.size(self.details):
             details = check.as_map(self.details, "details", 3).copy()
         if self.materials is None:
             return np.full(count, -1, dtype=np.int32), details
-        materials = check.as_whole(np.asarray(self.materials).reshape(-1, 1), "materials", (1,))[:, 0]
+        materials = check.as_whole(number_array(self.materials, "materials").reshape(-1, 1), "materials", (1,))[:, 0]
         if len(materials) != count:
             raise InvalidInputError(f"materials: expected one a primitive ({count}), got {len(materials)}")
         wrong = np.flatnonzero((materials < -1) | (materials >= len(details)))
@@ -146,40 +173,31 @@ class DisplacedSurface(Shape):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
+        """What it is, and its index if that is made."""
+        index = tuple(self._index) if self.has_index else None
+        return {"bare": tuple(self._bare), "thickness": self.thickness, "index": index}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        bare = SurfaceArrays(*state["bare"])
+        object.__setattr__(self, "detail_ratio", bare.ratio)
+        object.__setattr__(self, "thickness", state["thickness"])
+        self._set(bare)
+        if state["index"] is not None:
+            from thud.terrain.surface_index import SurfaceIndex
+
+            self.__dict__["_index"] = SurfaceIndex(*state["index"])
 
     # --- what is made of it -------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _bare(self) -> SurfaceArrays:
-        """Arrays without planes, tree and bounding maps: enough to sample."""
-        quads: npt.NDArray[np.int32] = self.quads  # type: ignore[assignment]
-        primitives: npt.NDArray[np.int32] = self.primitives  # type: ignore[assignment]
-        owner = self._primitive_quads
-        first = np.searchsorted(owner, np.arange(len(quads) + 1))
-        columns = np.column_stack([quads, first[:-1], np.diff(first)]).astype(np.int32)
-        vertices = np.column_stack([self.positions, self.directions])
-        return SurfaceArrays(
-            vertices=np.ascontiguousarray(vertices),
-            coordinates=np.array(self.coordinates),
-            primitives=np.ascontiguousarray(np.column_stack([primitives, owner, self.materials])).astype(np.int32),  # type: ignore[list-item]
-            quads=np.ascontiguousarray(columns),
-            displacements=np.array(self.displacements),
-            details=np.array(self.details),
-            fade=fade_bits(primitives.astype(np.int64), np.asarray(self.materials)),
-            planes=np.zeros((0, 8)),
-            node_boxes=np.zeros((0, 6), dtype=np.float32),
-            node_ints=np.zeros((0, 2), dtype=np.int32),
-            map_ints=np.zeros((0, 3), dtype=np.int64),
-            lengths=np.zeros(0, dtype=np.float32),
-            codes=np.zeros(0, dtype=np.uint8),
-            flat=np.zeros(0, dtype=np.uint8),
-            ratio=self.detail_ratio,
-            thickness=np.inf,
-            rim=np.zeros(0, dtype=np.uint8),
-            drop=np.zeros(6),
-        )
+    @property
+    def _primitive_quads(self) -> npt.NDArray[np.int32]:
+        """(P,) the quad in which each primitive lies."""
+        return self._bare.primitives[:, QUAD]
+
+    @property
+    def has_index(self) -> bool:
+        """Whether planes, tree and bounding maps are there; else the first query makes them."""
+        return "_index" in self.__dict__
 
     @cached_property
     def ground_thickness(self) -> float:
@@ -201,11 +219,11 @@ class DisplacedSurface(Shape):
 
     @cached_property
     def _bounded(self) -> tuple[Floats, Floats]:
-        """Planes (P, 8) and boxes (P, 6) of the primitives."""
+        """Planes (P, 8) and boxes (P, 6) of the primitives. The index keeps what is needed of them."""
         from thud._core.threads import run_rows
         from thud.terrain.bounding.planes import bounding_planes_rows
 
-        count = len(self._primitive_quads)
+        count = len(self._bare.primitives)
         planes, boxes = np.empty((count, 8)), np.empty((count, 6))
         run_rows(bounding_planes_rows, count, None, self._bare, planes, boxes, rows_per_chunk=16)
         return planes, boxes
@@ -214,28 +232,65 @@ class DisplacedSurface(Shape):
     def bounding_planes(self) -> Floats:
         """(P, 8) unit normal, offset (normal . P0), heights of the lower and the upper bounding plane above the base
         primitive, least and greatest length between them."""
-        return self._bounded[0]
+        return read_only(self._index.planes if self.has_index else self._bounded[0])
 
     @cached_property
-    def arrays(self) -> SurfaceArrays:
-        """What kernels read: with planes, tree and bounding maps."""
+    def _index(self) -> SurfaceIndex:
+        """Planes, tree and bounding maps, made on first use."""
         from thud.bvh.morton_tree import build_morton_tree
+        from thud.terrain.bounding.maps import bounding_maps
+        from thud.terrain.surface_index import SurfaceIndex
 
+        def get(rows: Ints) -> tuple[Floats, Floats, Floats]:
+            found = self.quad_samples(rows)
+            return found.position, found.direction, found.length
+
+        maps = bounding_maps(self._bare.quads[:, SIDE].astype(np.int64), get, ratio=self.detail_ratio)
         planes, boxes = self._bounded
         nodes, skip, item = build_morton_tree(boxes)
-        maps = self.bounding_maps()
-        return self._bare._replace(
+        index = SurfaceIndex(
             planes=planes,
             node_boxes=outward(nodes),
-            node_ints=np.ascontiguousarray(np.column_stack([skip, item])).astype(np.int32),
+            node_ints=np.column_stack([skip, item]).astype(np.int32),
             map_ints=maps.quads,
             lengths=maps.lengths,
             codes=maps.codes,
             flat=maps.flat,
-            thickness=self.ground_thickness,
+            unconverged=maps.unconverged,
+            box=np.concatenate([boxes[:, :3].min(axis=0), boxes[:, 3:].max(axis=0)]),
             rim=rim_bits(self),
-            drop=self._drop,
         )
+        self.__dict__.pop("_bounded", None)
+        return index
+
+    @cached_property
+    def arrays(self) -> SurfaceArrays:
+        """What kernels read: with planes, tree and bounding maps."""
+        index = {name: value for name, value in self._index._asdict().items() if name in SurfaceArrays._fields}
+        return self._bare._replace(**index, thickness=self.ground_thickness, drop=self._drop)
+
+    def index_bytes(self) -> bytes:
+        """Planes, tree and bounding maps as bytes, for `with_index`: made now if they are not there."""
+        from thud.terrain.surface_index import index_to_bytes
+
+        return index_to_bytes(self._index, self._bare)
+
+    def with_index(self, data: IndexBytes) -> DisplacedSurface:
+        """The same surface with its planes, tree and bounding maps from `index_bytes`, which are then not made anew.
+
+        The bytes are used in place, without a copy, if they begin at a multiple of 8: those of a file that is mapped into
+        memory do. They are kept as long as the surface, and must not change. Bytes of another surface or version, and damaged
+        ones, are a `FileFormatError`.
+
+        Parameters
+        ----------
+        data : bytes, a memoryview, an `mmap.mmap` or an array of uint8
+        """
+        from thud.terrain.surface_index import index_from_bytes
+
+        found = copy.copy(self)
+        found.__dict__["_index"] = index_from_bytes(data, self._bare)
+        return found
 
     # --- queries ------------------------------------------------------------------------------------------------------------
 
@@ -286,8 +341,8 @@ class DisplacedSurface(Shape):
         rows, first, second = np.broadcast_arrays(np.asarray(primitive, dtype=np.int64), u, v)
         rows = np.ascontiguousarray(rows.reshape(-1))
         count = len(rows)
-        if count and (rows.min() < 0 or rows.max() >= len(self._primitive_quads)):
-            raise InvalidInputError(f"primitive: expected rows from 0 to {len(self._primitive_quads) - 1}")
+        if count and (rows.min() < 0 or rows.max() >= len(self._bare.primitives)):
+            raise InvalidInputError(f"primitive: expected rows from 0 to {len(self._bare.primitives) - 1}")
         places = [np.ascontiguousarray(x, dtype=np.float64).reshape(-1) for x in (first, second)]
         for name, place in zip("uv", places):
             if not np.isfinite(place).all():
@@ -298,17 +353,11 @@ class DisplacedSurface(Shape):
 
     def bounding_maps(self) -> BoundingMaps:
         """Multiresolution bounding maps (3.5), made on first use."""
-        return self._maps
+        from thud.terrain.bounding.maps import BoundingMaps
 
-    @cached_property
-    def _maps(self) -> BoundingMaps:
-        from thud.terrain.bounding.maps import bounding_maps
-
-        def get(rows: Ints) -> tuple[Floats, Floats, Floats]:
-            found = self.quad_samples(rows)
-            return found.position, found.direction, found.length
-
-        return bounding_maps(np.asarray(self.quads)[:, 2].astype(np.int64), get, ratio=self.detail_ratio)
+        index, sides = self._index, self._bare.quads[:, SIDE]
+        arrays = (index.map_ints, index.lengths, index.codes, index.flat, index.unconverged)
+        return BoundingMaps(read_only(sides), self.detail_ratio, *(read_only(array) for array in arrays))
 
     def to_mesh(self) -> Any:
         """The surface as a `TriangleMesh`: two triangles a patch, by the diagonal that bounds it from above. Vertices in the
@@ -320,8 +369,9 @@ class DisplacedSurface(Shape):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that queries need: base mesh, maps, planes, tree and bounding maps."""
-        return int(sum(array.nbytes for array in self.arrays if isinstance(array, np.ndarray)))
+        """Bytes of all that it holds once a query was asked: base mesh, maps, planes, tree and bounding maps."""
+        arrays = (*self.arrays, self._bare.drop, self._index.unconverged, self._index.box, self._corners)
+        return int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
     # --- as a shape ---------------------------------------------------------------------------------------------------------
 
@@ -331,9 +381,13 @@ class DisplacedSurface(Shape):
 
     @cached_property
     def _corners(self) -> Floats:
-        lower, upper = self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)
-        lower, upper = lower + np.minimum(self._drop[:3], 0.0), upper + np.maximum(self._drop[3:], 0.0)
-        return np.array([[(lower, upper)[k >> i & 1][i] for i in range(3)] for k in range(8)])
+        """(8, 3) of the box about surface and ground."""
+        if self.has_index:
+            box = self._index.box
+        else:
+            box = np.concatenate([self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)])
+        box = np.concatenate([box[:3] + np.minimum(self._drop[:3], 0.0), box[3:] + np.maximum(self._drop[3:], 0.0)])
+        return np.array([[box[3 * (k >> i & 1) + i] for i in range(3)] for k in range(8)])
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_of_points(self._corners, rows)
@@ -371,6 +425,8 @@ def fade_bits(primitives: Ints, materials: npt.NDArray[np.int32]) -> npt.NDArray
     """Edges (bits 0 to 3) and vertices (bits 4 to 7) at which details fade out: where the other side has another material, or
     is no neighbour in the map. Of a triangle edge k is opposite to vertex k; of a quadrilateral it leads from vertex k to the
     next."""
+    if (materials < 0).all():
+        return np.zeros(len(primitives), dtype=np.uint8)
     four = primitives[:, 3] >= 0
     ends = np.empty((len(primitives), 4, 2), dtype=np.int64)
     for k in range(4):

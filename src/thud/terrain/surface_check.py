@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats, Ints, number_array
+from thud._core.decorators import exact_kernel
+from thud._core.threads import run_rows
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.terrain.tolerances import FACING_FLAT, QUAD_SIDE
@@ -15,7 +15,7 @@ from thud.terrain.tolerances import FACING_FLAT, QUAD_SIDE
 
 def as_whole(value: npt.ArrayLike, name: str, widths: tuple[int, ...]) -> Ints:
     """(N, width) whole numbers."""
-    array = np.asarray(value)
+    array = number_array(value, name)
     if array.ndim != 2 or array.shape[1] not in widths or len(array) == 0:
         wanted = " or ".join(f"(N, {width})" for width in widths)
         raise InvalidInputError(f"{name}: expected whole numbers of shape {wanted}, got {array.dtype} {array.shape}")
@@ -32,7 +32,8 @@ def as_whole(value: npt.ArrayLike, name: str, widths: tuple[int, ...]) -> Ints:
 
 def as_map(value: npt.ArrayLike, name: str, dimensions: int) -> npt.NDArray[np.float32]:
     """Finite float32."""
-    array = np.ascontiguousarray(value, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(number_array(value, name), dtype=np.float32)
     if array.ndim != dimensions or array.size == 0:
         raise InvalidInputError(f"{name}: expected {dimensions} dimensions, got shape {array.shape}")
     if not np.isfinite(array).all():
@@ -96,12 +97,10 @@ def check_quads(quads: Ints, shape: tuple[int, ...]) -> None:
 
 def quads_of(primitives: Ints, coordinates: Ints, quads: Ints, shape: tuple[int, ...]) -> Ints:
     """(P,) the quad in which each primitive lies."""
-    owner = np.full((shape[0] - 1, shape[1] - 1), -1, dtype=np.int64)
-    for row, (s, t, side) in enumerate(quads.tolist()):
-        block = owner[t : t + side, s : s + side]
-        if (block >= 0).any():
-            raise InvalidShapeError(f"quads: rows {int(block.max())} and {row} overlap in the map; they may share borders only")
-        block[...] = row
+    owner = np.full((shape[0] - 1, shape[1] - 1), -1, dtype=np.int32)
+    one, two = paint_quads(quads, owner)
+    if one >= 0:
+        raise InvalidShapeError(f"quads: rows {one} and {two} overlap in the map; they may share borders only")
     st = coordinates[np.maximum(primitives, 0)]
     used = primitives >= 0
     low = np.where(used[:, :, None], st, np.iinfo(np.int64).max).min(axis=1)
@@ -109,7 +108,7 @@ def quads_of(primitives: Ints, coordinates: Ints, quads: Ints, shape: tuple[int,
     flat = np.flatnonzero((low == high).any(axis=1))
     if len(flat):
         raise InvalidShapeError(f"primitives: row {flat[0]} has no area in the map (s, t)")
-    found = owner[low[:, 1], low[:, 0]]
+    found = owner[low[:, 1], low[:, 0]].astype(np.int64)
     lost = np.flatnonzero(found < 0)
     if len(lost):
         raise InvalidShapeError(f"primitives: row {lost[0]} lies in no quad (its lowest s, t: {low[lost[0]].tolist()})")
@@ -175,42 +174,79 @@ def check_facing(positions: Floats, directions: Floats, primitives: Ints) -> Non
             )
 
 
-def tiling_error(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) -> str | None:
-    """Whether primitives of equal total area still overlap: every square's two halves are covered once each."""
-    count = np.bincount(owner, minlength=len(quads))
-    four = np.bincount(owner, weights=primitives[:, 3] >= 0, minlength=len(quads))
-    by_quad = np.argsort(owner, kind="stable")
-    start = np.concatenate([[0], np.cumsum(count)])
-    for quad in np.flatnonzero((count > 2) | ((count == 2) & (four > 0))).tolist():
-        s, t, side = quads[quad].tolist()
-        # Two points of each square that lie on no line through two nodes of the quad: irrational offsets.
-        x, y = np.meshgrid(np.arange(s, s + side), np.arange(t, t + side))
-        for dx, dy in ((0.7236067977, 0.1180339887), (0.2360679775, 0.9021130326)):
-            seen = np.zeros(x.shape, dtype=np.int64)
-            for row in by_quad[start[quad] : start[quad + 1]].tolist():
-                corners = coordinates[primitives[row][primitives[row] >= 0]]
-                inside = np.ones(x.shape, dtype=bool)
-                for a, b in zip(corners, np.roll(corners, -1, axis=0)):
-                    inside &= (b[0] - a[0]) * (y + dy - a[1]) - (b[1] - a[1]) * (x + dx - a[0]) > 0.0
-                seen += inside
-            if (seen != 1).any():
-                return f"quads: row {quad}: its primitives overlap or leave gaps; they must tile it"
-    pairs = np.flatnonzero((count == 2) & (four == 0))
-    if len(pairs):
-        for quad, at in zip(pairs.tolist(), start[pairs].tolist()):
-            corners = {tuple(c) for k in (0, 1) for c in coordinates[primitives[by_quad[at + k], :3]].tolist()}
-            shared = {tuple(c) for c in coordinates[primitives[by_quad[at], :3]].tolist()} & {
-                tuple(c) for c in coordinates[primitives[by_quad[at + 1], :3]].tolist()
-            }
-            s, t, side = quads[quad].tolist()
-            diagonals = ({(s, t), (s + side, t + side)}, {(s + side, t), (s, t + side)})
-            if len(corners) != 4 or shared not in diagonals:
-                return f"quads: row {quad}: its two triangles overlap; they must tile it"
-    return None
+def check_folding(
+    positions: Floats, directions: Floats, coordinates: Ints, primitives: Ints, displacements: npt.NDArray[np.float32]
+) -> None:
+    """Directions do not cross before they reach the surface: moved along them as far as all of its samples at the vertices are,
+    a primitive still faces them."""
+    used = np.where(primitives >= 0, primitives, primitives[:, :1])
+    length = displacements[coordinates[:, 1], coordinates[:, 0]].astype(np.float64)[used]
+    common = np.where(
+        length[:, :1] > 0.0, np.maximum(length.min(axis=1), 0.0)[:, None], np.minimum(length.max(axis=1), 0.0)[:, None]
+    )
+    # Edges of triangles, diagonals of quadrilaterals.
+    four = primitives[:, 3] >= 0
+    ends = np.where(four[:, None], [0, 2, 1, 3], [0, 1, 0, 2])
+    p0, p1, p2, p3 = (positions[np.take_along_axis(used, ends[:, k : k + 1], 1)[:, 0]] for k in range(4))
+    n0, n1, n2, n3 = (directions[np.take_along_axis(used, ends[:, k : k + 1], 1)[:, 0]] for k in range(4))
+    e, f, de, df = p1 - p0, p3 - p2, common * (n1 - n0), common * (n3 - n2)
+    up = n0 + n1 + n2 + n3
+    # Area at the part x of that length: a + b x + c x^2, which is least at an end or in between.
+    a, c = (np.einsum("ij,ij->i", np.cross(*pair), up) for pair in ((e, f), (de, df)))
+    b = np.einsum("ij,ij->i", np.cross(e, df) + np.cross(de, f), up)
+    x = np.where(c > 0.0, np.clip(-0.5 * b / np.where(c > 0.0, c, 1.0), 0.0, 1.0), 1.0)
+    folded = np.flatnonzero(a + x * (b + x * c) < FACING_FLAT * a)
+    if len(folded):
+        raise InvalidShapeError(
+            f"directions: those of primitive {folded[0]} cross before they reach the surface, so that it folds over; turn them "
+            "apart or make displacements shorter"
+        )
 
 
-def as_choice(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
-    """One of the allowed values."""
-    if value not in allowed:
-        raise InvalidInputError(f"{name}: expected one of {allowed}, got {value!r}")
-    return value
+def check_tiling(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) -> None:
+    """Primitives of equal total area neither overlap nor leave gaps."""
+    order = np.argsort(owner, kind="stable")
+    first = np.searchsorted(owner[order], np.arange(len(quads) + 1))
+    wrong = np.zeros(len(quads), dtype=np.bool_)
+    run_rows(tiling_rows, len(quads), None, quads, first, primitives[order], coordinates, wrong, rows_per_chunk=64)
+    if wrong.any():
+        raise InvalidShapeError(f"quads: row {int(np.argmax(wrong))}: its primitives overlap or leave gaps; they must tile it")
+
+
+# Two points of each square that lie on no line through two nodes of a quad: irrational offsets.
+_WITHIN = ((0.7236067977, 0.1180339887), (0.2360679775, 0.9021130326))
+
+
+@exact_kernel("i8[:,::1], i4[:,::1]")
+def paint_quads(quads, owner_out):
+    """Write the row of each quad to its squares. Returns the first two that overlap, or -1, -1."""
+    for row in range(quads.shape[0]):
+        s, t, side = quads[row, 0], quads[row, 1], quads[row, 2]
+        for y in range(t, t + side):
+            for x in range(s, s + side):
+                if owner_out[y, x] >= 0:
+                    return np.int64(owner_out[y, x]), row
+                owner_out[y, x] = row
+    return np.int64(-1), np.int64(-1)
+
+
+@exact_kernel("i8, i8, i8[:,::1], i8[::1], i8[:,::1], i8[:,::1], b1[::1]")
+def tiling_rows(start, stop, quads, first, primitives, coordinates, wrong_out):
+    """Whether some half of a square of a quad is not covered by exactly one of its primitives, which are those from first[quad]
+    on."""
+    for quad in range(start, stop):
+        s, t, side = quads[quad, 0], quads[quad, 1], quads[quad, 2]
+        for y in range(t, t + side):
+            for x in range(s, s + side):
+                for half in range(2):
+                    px, py = x + _WITHIN[half][0], y + _WITHIN[half][1]
+                    seen = 0
+                    for k in range(first[quad], first[quad + 1]):
+                        count = 3 if primitives[k, 3] < 0 else 4
+                        inside = True
+                        for i in range(count):
+                            a, b = primitives[k, i], primitives[k, (i + 1) % count]
+                            ds, dt = coordinates[b, 0] - coordinates[a, 0], coordinates[b, 1] - coordinates[a, 1]
+                            inside &= ds * (py - coordinates[a, 1]) - dt * (px - coordinates[a, 0]) > 0.0
+                        seen += inside
+                    wrong_out[quad] |= seen != 1

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thud.constants import FLOAT32_STEP, FLOAT32_TINY
 from thud.terrain.bounding.tolerances import BOUND_THINNEST
-from thud.terrain.bounding.volume import EXTREME, growth_codes
+from thud.terrain.bounding.volume import EXTREME, cell_growth
 
 Array = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.float32]
@@ -70,7 +70,7 @@ def bound_extremes(
         return
     samples = p[rows], r[rows], l[rows]
     range_upper, range_lower = range_lengths(*samples, step)
-    _, range_volumes = growth_codes(range_upper, range_lower, *samples, step, judge=False, threads=threads)
+    _, range_volumes = cell_growth(range_upper, range_lower, *samples, step, False, threads)
     chosen = np.zeros(codes[rows].shape, bool)
     part_codes, part_volumes = codes[rows], volumes[rows]
     mixed_upper, mixed_lower = upper[rows], lower[rows]
@@ -83,5 +83,5 @@ def bound_extremes(
         points = _points_around(chosen.astype(np.float64), 0.0) > 0.0
         mixed_upper = np.where(points, range_upper, mixed_upper)
         mixed_lower = np.where(points, range_lower, mixed_lower)
-        part_codes, part_volumes = growth_codes(mixed_upper, mixed_lower, *samples, step, judge=False, threads=threads)
+        part_codes, part_volumes = cell_growth(mixed_upper, mixed_lower, *samples, step, False, threads)
     codes[rows], volumes[rows], upper[rows], lower[rows] = part_codes, part_volumes, mixed_upper, mixed_lower

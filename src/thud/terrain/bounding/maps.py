@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from thud._core.decorators import exact_device
 from thud.errors import InvalidInputError
-from thud.terrain.bounding.batch import UNCONVERGED, bounding_lengths, quad_arrays
+from thud.terrain.bounding.batch import UNCONVERGED, quad_arrays, solve_quads
 from thud.terrain.bounding.fallback import bound_extremes
 from thud.terrain.bounding.tolerances import FLAT_THIN, FLAT_VOLUME
-from thud.terrain.bounding.volume import EXTREME, growth_codes, volume_points
+from thud.terrain.bounding.volume import EXTREME, cell_growth, volume_points
 
 Array = npt.NDArray[np.float64]
 Samples = tuple[Array, Array, Array]
@@ -123,18 +123,18 @@ class BoundingMaps:
         self._check(quad, size)
         side, coarsest = int(self.sides[quad]), int(self.quads[quad, 2])
         points = side // size + 1
-        begin = int(self.quads[quad, 0]) + _before(side, coarsest, size)[0] + which * points * points
+        begin = int(self.quads[quad, 0]) + level_offsets(side, coarsest, size)[0] + which * points * points
         return self.lengths[begin : begin + points * points].reshape(points, points)
 
     def _cells(self, values: npt.NDArray[np.uint8], quad: int, size: int) -> npt.NDArray[np.uint8]:
         self._check(quad, size)
         side, coarsest = int(self.sides[quad]), int(self.quads[quad, 2])
         cells = side // size
-        begin = int(self.quads[quad, 1]) + _before(side, coarsest, size)[1]
+        begin = int(self.quads[quad, 1]) + level_offsets(side, coarsest, size)[1]
         return values[begin : begin + cells * cells].reshape(cells, cells)
 
 
-def _before(side: int, coarsest: int, size: int) -> tuple[int, int]:
+def level_offsets(side: int, coarsest: int, size: int) -> tuple[int, int]:
     """Lengths and cells of a quad before those of a level; down to size 1: all of them."""
     lengths = cells = 0
     while coarsest > size:
@@ -142,6 +142,16 @@ def _before(side: int, coarsest: int, size: int) -> tuple[int, int]:
         cells += (side // coarsest) ** 2
         coarsest //= 2
     return lengths, cells
+
+
+def quad_offsets(sides: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int, int]:
+    """(Q, 3) where the lengths and the cells of each quad begin and its coarsest size; how many there are of both."""
+    coarsest = np.minimum(sides, COARSEST)
+    totals = np.zeros((len(sides), 2), np.int64)
+    for side in np.unique(sides).tolist():
+        totals[sides == side] = level_offsets(side, coarsest_size(side), 1)
+    lengths, cells = totals.sum(axis=0).tolist()
+    return np.column_stack([np.cumsum(totals, axis=0) - totals, coarsest]), lengths, cells
 
 
 def bounding_maps(
@@ -176,15 +186,12 @@ def bounding_maps(
         raise InvalidInputError(f"sides: expected powers of two from 1 to 64, got {sides[row]} in row {row}")
     if ratio < 1:
         raise InvalidInputError(f"ratio: expected at least 1, got {ratio}")
-    coarsest = np.array([coarsest_size(int(side)) for side in sides], np.int64)
-    totals = np.array([_before(int(side), int(size), 1) for side, size in zip(sides, coarsest)], np.int64).reshape(-1, 2)
-    quads = np.column_stack([np.cumsum(totals, axis=0) - totals, coarsest])
-    length_count, cell_count = totals.sum(axis=0)
+    quads, length_count, cell_count = quad_offsets(sides)
     lengths = np.empty(length_count, np.float32)
     codes, flat = np.empty(cell_count, np.uint8), np.empty(cell_count, np.uint8)
     unconverged = np.zeros(len(sides), bool)
     for rows in _batches(sides, ratio, progress):
-        side, size = int(sides[rows[0]]), int(coarsest[rows[0]])
+        side, size = int(sides[rows[0]]), int(quads[rows[0], 2])
         samples = get_samples(rows)
         nodes = side * ratio + 1
         if np.shape(samples[2]) != (len(rows), nodes, nodes):
@@ -195,10 +202,10 @@ def bounding_maps(
         found, volumes, sizes = [], [], []
         while size >= FINEST:
             step = size * ratio
-            solved = bounding_lengths(p, r, l, step, threads=threads)
-            code, volume = growth_codes(solved.upper, solved.lower, p, r, l, step, threads=threads)
+            solved = solve_quads(p, r, l, step, 1, threads)
+            code, volume = cell_growth(solved.upper, solved.lower, p, r, l, step, True, threads)
             bound_extremes(p, r, l, step, solved.upper, solved.lower, code, volume, threads)
-            begin = quads[rows, 0] + _before(side, int(coarsest[rows[0]]), size)[0]
+            begin = quads[rows, 0] + level_offsets(side, int(quads[rows[0], 2]), size)[0]
             _put(lengths, begin, np.stack([solved.upper, solved.lower], axis=1))
             unconverged[rows] |= (solved.status == UNCONVERGED).any(axis=1)
             found.append(code)
@@ -206,7 +213,7 @@ def bounding_maps(
             sizes.append(size)
             size //= 2
         for level, size in enumerate(sizes):
-            begin = quads[rows, 1] + _before(side, sizes[0], size)[1]
+            begin = quads[rows, 1] + level_offsets(side, sizes[0], size)[1]
             _put(codes, begin, found[level])
             _put(flat, begin, _skipped(volumes, sizes, level))
     return BoundingMaps(sides, ratio, quads, lengths, codes, flat, np.flatnonzero(unconverged))

@@ -106,15 +106,27 @@ def quad_reach(p, r, l, step):
     return reach if reach > 0.0 else 1.0
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8, i8, i1[:,::1], f8[::1], f8[:,::1], i4[:,::1]")
-def constraint_rows(p, r, l, x, facing, step, diagonal, q_out, gradient_out, column_out):
-    """All constraints of a quad at lengths x: Q_j (3.21), its gradient (3.22) and the variables it belongs to.
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1]")
+def project_nodes(p, r, l, points_out):
+    """All samples p + r l of a quad."""
+    for t in range(l.shape[0]):
+        for s in range(l.shape[1]):
+            points_out[t, s, 0], points_out[t, s, 1], points_out[t, s, 2] = node_point(p, r, t, s, l[t, s])
 
-    Rows run over cells (t, then s), the two triangles, and the nodes of the cell (t, then s). `diagonal` of a cell: BY_RULE, or
-    ALONG_00_11 or ALONG_10_01 whatever the rule says.
+
+_ROWS = "f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1]"
+
+
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8, i8, i1[:,::1], f8, " + _ROWS)
+def constraint_rows(p, r, points, x, facing, step, diagonal, least, multiplier, q_out, gradient_out, column_out, chosen_out):
+    """Constraints of a quad at lengths x: Q_j (3.21) of all; of those above `least` (0: violated) or with a multiplier also the
+    gradient (3.22) and the variables it belongs to. Returns how many those are; chosen_out: which.
+
+    Rows run over cells (t, then s), the two triangles, and the nodes of the cell (t, then s). `points`: the quad's samples.
+    `diagonal` of a cell: BY_RULE, or ALONG_00_11 or ALONG_10_01 whatever the rule says.
     """
     cells = x.shape[0] - 1
-    row = 0
+    row, count = 0, 0
     for ct in range(cells):
         for cs in range(cells):
             along = diagonal[ct, cs] == ALONG_00_11
@@ -145,22 +157,29 @@ def constraint_rows(p, r, l, x, facing, step, diagonal, q_out, gradient_out, col
                 own = -dot(normal, r0)
                 for t in range(ct * step, (ct + 1) * step + 1):
                     for s in range(cs * step, (cs + 1) * step + 1):
-                        v = sub(node_point(p, r, t, s, l[t, s]), p0)
-                        q_out[row] = dot(normal, v)
-                        gradient_out[row, 0] = dot(g0, v) + own
-                        gradient_out[row, 1] = dot(g1, v)
-                        gradient_out[row, 2] = dot(g2, v)
-                        column_out[row, 0] = t0 * (cells + 1) + s0
-                        column_out[row, 1] = t1 * (cells + 1) + s1
-                        column_out[row, 2] = t2 * (cells + 1) + s2
+                        v = sub(load3(points[t], s, 0), p0)
+                        q = dot(normal, v)
+                        q_out[row] = q
+                        if q > least or multiplier[row] > 0.0:
+                            gradient_out[row, 0] = dot(g0, v) + own
+                            gradient_out[row, 1] = dot(g1, v)
+                            gradient_out[row, 2] = dot(g2, v)
+                            column_out[row, 0] = t0 * (cells + 1) + s0
+                            column_out[row, 1] = t1 * (cells + 1) + s1
+                            column_out[row, 2] = t2 * (cells + 1) + s2
+                            chosen_out[count] = row
+                            count += 1
                         row += 1
+    return count
 
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], i4[:,::1]")
 def _constraints(p, r, l, x, facing, step, q_out, gradient_out, column_out):
     """`constraint_rows` by the facing rule, for callers in Python."""
     diagonal = np.full((x.shape[0] - 1, x.shape[1] - 1), BY_RULE, np.int8)
-    constraint_rows(p, r, l, x, facing, step, diagonal, q_out, gradient_out, column_out)
+    points, chosen = np.empty(p.shape), np.empty(q_out.shape[0], np.int64)
+    project_nodes(p, r, l, points)
+    constraint_rows(p, r, points, x, facing, step, diagonal, -np.inf, q_out, q_out, gradient_out, column_out, chosen)
 
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1]")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from thud._core.decorators import exact_device, exact_kernel
 from thud._core.threads import run_rows
 from thud.constants import UNIT_ROUNDOFF
-from thud.geometry.exact_vec3 import cross, dot, load3, norm2, sub
+from thud.geometry.exact_vec3 import add_scaled, cross, dot, load3, norm2, sub
 from thud.terrain.bounding.batch import quad_arrays
 from thud.terrain.bounding.problem import node_point, quad_facing
 from thud.terrain.bounding.tolerances import BOUND_EXTREME, GROWTH_LEAST, GROWTH_SLACK, GROWTH_ZERO
@@ -119,6 +119,46 @@ def hull_planes(points, centre, extent, roundoff, planes_out):
     return count
 
 
+#: The faces of a cell, each counter-clockwise seen from outside where the cell faces up.
+_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (4, 5, 1, 0), (5, 7, 3, 1), (7, 6, 2, 3), (6, 4, 0, 2))
+
+
+@exact_kernel(inner="f8[:,::1], vec3, f8, f8, f8, f8[:,::1]")
+def face_planes(points, centre, facing, extent, roundoff, planes_out):
+    """`hull_planes` of a cell that is not folded: of two triangles a face, split along the diagonal that bulges. Returns 12, or
+    0 if they are not the hull.
+
+    Twelve triangles that close a surface, are turned outward, and have no point beyond them cover the border of the hull.
+    """
+    count = 0
+    for face in range(6):
+        i0, i1, i2, i3 = _FACES[face]
+        a, b = sub(load3(points, i0, 0), centre), sub(load3(points, i1, 0), centre)
+        c, d = sub(load3(points, i2, 0), centre), sub(load3(points, i3, 0), centre)
+        bulges = dot(cross(sub(b, a), sub(c, a)), sub(d, a)) * facing <= 0.0
+        for half in range(2):
+            if bulges:
+                j0, j1, j2 = (i0, i1, i2) if half == 0 else (i0, i2, i3)
+            else:
+                j0, j1, j2 = (i0, i1, i3) if half == 0 else (i1, i2, i3)
+            vi = sub(load3(points, j0, 0), centre)
+            normal = cross(sub(sub(load3(points, j1, 0), centre), vi), sub(sub(load3(points, j2, 0), centre), vi))
+            size = np.sqrt(norm2(normal))
+            if not size > 64.0 * UNIT_ROUNDOFF * extent * extent:
+                return 0
+            over = facing / size
+            n = (normal[0] * over, normal[1] * over, normal[2] * over)
+            error = 32.0 * UNIT_ROUNDOFF * extent * (1.0 + extent * extent / size)
+            for other in range(8):
+                if other != j0 and other != j1 and other != j2:
+                    if dot(n, sub(sub(load3(points, other, 0), centre), vi)) > error:
+                        return 0
+            planes_out[count, 0], planes_out[count, 1], planes_out[count, 2] = n[0], n[1], n[2]
+            planes_out[count, 3] = dot(n, vi) - (GROWTH_SLACK * extent + error + roundoff)
+            count += 1
+    return count
+
+
 @exact_device
 def _inside(v, planes, count):
     """Whether v (relative to the centre) lies below all planes."""
@@ -173,14 +213,20 @@ def is_extreme(p, r, l, upper, lower, ct, cs, step):
     return False
 
 
-@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8[:,::1], f8[:,::1], i8[::1]")
-def holds_samples(p, r, l, upper, lower, ct, cs, step, code, points, planes, last):
-    """Whether the cell's volume at this growth code surely holds all its samples. last[0]: the sample that failed last."""
+@exact_kernel(
+    inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8, f8[:,::1], f8[:,::1], i8[::1]"
+)
+def holds_samples(p, r, l, upper, lower, ct, cs, step, code, facing, points, planes, last):
+    """Whether the cell's volume at this growth code surely holds all its samples. last: the sample that failed last, and how
+    many planes the volume has."""
     cell_points(p, r, upper, lower, ct, cs, step, growth_of_code(code), points)
     centre = load3(points, 0, 0)
     extent = _extent(points, centre)
     furthest = max(abs(centre[0]), abs(centre[1]), abs(centre[2])) + extent
-    count = hull_planes(points, centre, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
+    count = face_planes(points, centre, facing, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
+    if count == 0:
+        count = hull_planes(points, centre, extent, 8.0 * UNIT_ROUNDOFF * furthest, planes)
+    last[1] = count
     if count == 0:
         return False
     nodes = (step + 1) * (step + 1)
@@ -194,10 +240,38 @@ def holds_samples(p, r, l, upper, lower, ct, cs, step, code, points, planes, las
     return True
 
 
+@exact_kernel(inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], i8, i8, i8, f8[:,::1], f8[:,::1], i8")
+def likely_code(p, r, l, ct, cs, step, points, planes, count):
+    """The growth code, from 1 to 254, with which the cell's volume likely holds its samples: by how far they are beyond the
+    `planes` of the volume of `points`, and how far growth moves those."""
+    centre = load3(points, 0, 0)
+    middles = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    for i in range(4):
+        above = add_scaled(middles[0], sub(load3(points, i, 0), centre), 0.25)
+        middles = (above, add_scaled(middles[1], sub(load3(points, i + 4, 0), centre), 0.25))
+    growth = GROWTH_LEAST
+    for plane in range(count):
+        n = load3(planes, plane, 0)
+        moves = 0.0
+        for i in range(8):
+            moves = max(moves, dot(n, sub(sub(load3(points, i, 0), centre), middles[i >> 2])))
+        if moves > 0.0:
+            for t in range(ct * step, (ct + 1) * step + 1):
+                for s in range(cs * step, (cs + 1) * step + 1):
+                    beyond = dot(n, sub(node_point(p, r, t, s, l[t, s]), centre)) - planes[plane, 3]
+                    growth = max(growth, beyond / moves)
+    code = np.int64(1)
+    while code < EXTREME - 1 - _STEPS_PER_OCTAVE and growth_of_code(code + _STEPS_PER_OCTAVE) <= growth:
+        code += _STEPS_PER_OCTAVE
+    while code < EXTREME - 1 and growth_of_code(code) < growth:
+        code += 1
+    return code
+
+
 @exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, b1, f4[:,:,::1], f4[:,:,::1], u1[:,:,::1], f8[:,:,:,::1]")
 def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, code_out, volume_out):
     """Growth codes of all cells of quads [start, stop), and per cell: volume (m^3, inf where EXTREME), cube of its width."""
-    points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(1, np.int64)
+    points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(2, np.int64)
     cells = upper_in.shape[1] - 1
     for quad in range(start, stop):
         p, r, l, upper, lower = p_in[quad], r_in[quad], l_in[quad], upper_in[quad], lower_in[quad]
@@ -207,15 +281,23 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
                 last[0] = 0
                 code = EXTREME
                 if not (judge and is_extreme(p, r, l, upper, lower, ct, cs, step)):
-                    # The volume grows with the code: the least that holds, 0 most often.
-                    below, above = -1, EXTREME
+                    # The volume grows with the code: the least that holds, 0 most often; else in growing steps from the
+                    # likely one, then by halves.
+                    below, above, pace = np.int64(-1), np.int64(EXTREME), np.int64(1)
                     trial = np.int64(0)
                     while above - below > 1:
-                        if holds_samples(p, r, l, upper, lower, ct, cs, step, trial, points, planes, last):
+                        holds = holds_samples(p, r, l, upper, lower, ct, cs, step, trial, facing, points, planes, last)
+                        if holds:
                             above = trial
                         else:
                             below = trial
-                        trial = EXTREME - 1 if below == 0 and above == EXTREME else (below + above) // 2
+                        if trial == 0:
+                            trial = likely_code(p, r, l, ct, cs, step, points, planes, last[1])
+                        elif (below > 0 and above < EXTREME) or pace > EXTREME // 2:
+                            trial = (below + above) // 2
+                        else:
+                            trial = max(above - pace, below + 1) if holds else min(below + pace, above - 1)
+                            pace *= 2
                     code = above
                 code_out[quad, ct, cs] = code
                 volume_out[quad, ct, cs, 0] = np.inf
@@ -293,9 +375,22 @@ def growth_codes(
     Codes: `growth_of_code(code)` is the least growth with which the cell's volume holds all its samples; EXTREME (255): none
     does, or its lengths are extreme. Volumes (B, n, n, 2): m^3 (inf where EXTREME) and the cube of the cell's width.
     """
-    samples = quad_arrays(p, r, l, step)
-    count, cells = len(samples[2]), (samples[2].shape[-1] - 1) // step
+    above, below = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
+    return cell_growth(above, below, *quad_arrays(p, r, l, step), step, judge, threads)
+
+
+def cell_growth(
+    upper: npt.NDArray[np.float32],
+    lower: npt.NDArray[np.float32],
+    p: npt.NDArray[np.float64],
+    r: npt.NDArray[np.float64],
+    l: npt.NDArray[np.float64],
+    step: int,
+    judge: bool,
+    threads: int | None,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    """`growth_codes` of arrays that were checked."""
+    count, cells = len(l), (l.shape[-1] - 1) // step
     codes, volumes = np.empty((count, cells, cells), np.uint8), np.empty((count, cells, cells, 2))
-    lengths = np.ascontiguousarray(upper, np.float32), np.ascontiguousarray(lower, np.float32)
-    run_rows(growth_rows, count, threads, *samples, step, judge, *lengths, codes, volumes, rows_per_chunk=1)
+    run_rows(growth_rows, count, threads, p, r, l, step, judge, upper, lower, codes, volumes, rows_per_chunk=4)
     return codes, volumes

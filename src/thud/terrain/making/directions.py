@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Bools, Floats, Ints
 from thud.constants import TINY
 from thud.errors import InvalidShapeError
 from thud.terrain.making.fields import Field, evaluate, gradient
@@ -20,6 +19,8 @@ _STEP = 0.25
 _ROOM = 0.45
 # Rounds of turning directions, and of moving vertices where that does not suffice.
 _TURNS, _MOVES = 200, 40
+# Rings of quads about a vertex without a direction within which vertices may move for its sake.
+SPREAD = 4
 # The two ways to split a quad a, b, c, d into triangles.
 _SPLITS = np.array([[[0, 1, 2], [0, 2, 3]], [[0, 1, 3], [1, 2, 3]]])
 
@@ -44,12 +45,20 @@ class Neighbours:
         columns = [np.bincount(self._at, weights=values[self._to, k], minlength=self.count) for k in range(3)]
         return np.stack(columns, axis=1) / self._number[:, None]
 
-    def around(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def around(self, chosen: Bools) -> Bools:
         """The chosen vertices and those next to them."""
         out = chosen.copy()
         out[self._to[chosen[self._at]]] = True
         out[self._at[chosen[self._to]]] = True
         return out
+
+
+def rings(chosen: Bools, quads: Ints, count: int) -> Bools:
+    """The chosen vertices and, `count` times over, those that share a quad with them."""
+    out = chosen.copy()
+    for _ in range(count):
+        out[quads[out[quads].any(axis=1)]] = True
+    return out
 
 
 def relaxed(field: Field, net: Net, rounds: int) -> Net:
@@ -82,34 +91,62 @@ def gradient_directions(field: Field, net: Net, rounds: int) -> Floats:
     return direction
 
 
-def facing(field: Field, net: Net, directions: Floats, quadrilaterals: bool) -> tuple[Net, Floats, Ints]:
-    """Net, directions and primitives (P, 4) such that each direction points to the upper side of all primitives at its vertex.
+@dataclass(frozen=True)
+class Facing:
+    """A net whose directions face their primitives."""
+
+    net: Net
+    directions: Floats
+    """(V, 3) unit."""
+    primitives: Ints
+    """(P, 4)"""
+    moved: Bools
+    """(V,) vertices that may have moved."""
+
+    def of_quads(self, chosen: Bools) -> Facing:
+        """That of some of the net's quads."""
+        used = np.unique(self.net.quads[chosen])
+        name = np.full(len(self.directions) + 1, -1)
+        name[used] = np.arange(len(used))
+        # Those of a quad follow one another; a triangle's fourth vertex is -1, and stays.
+        rows = self.primitives.reshape(len(chosen), -1, 4)[chosen].reshape(-1, 4)
+        return Facing(self.net.of_quads(chosen), self.directions[used], name[rows], self.moved[used])
+
+
+def facing(field: Field, net: Net, directions: Floats, quadrilaterals: bool, needed: Bools) -> Facing:
+    """Net, directions and primitives such that each direction points to the upper side of all primitives at its vertex.
 
     Where the given direction does not, it is turned towards the normal it is farthest from, again and again, which finds a
-    direction that faces all of them if there is one. If there is none, the vertex moves towards the middle of its neighbours.
+    direction that faces all of them if there is one. If there is none, the vertex and those within SPREAD rings of it move
+    towards the middle of their neighbours. Only the vertices that are `needed` (V,) must come out well.
     """
     neighbours = Neighbours(net.quads, len(net.positions))
     position = net.positions
     goal = unit(directions)
     middles = 0.5 * (position[net.quads[:, :2]] + position[net.quads[:, 2:]])
     off = np.abs(evaluate(field, middles.reshape(-1, 3))).reshape(-1, 2)
-    for _ in range(_MOVES):
+    zone = np.zeros(len(position), dtype=bool)
+    for k in range(_MOVES):
         primitives = net.quads if quadrilaterals else split(position, goal, net.quads, off)
         normal = unit(primitive_normals(position, primitives))
         turned, least = turn(goal, normal, primitives)
         bad = least < FACING_LEAST
-        if not bad.any():
-            return replace(net, positions=position), turned, padded(primitives)
-        moving = neighbours.around(bad)
+        if not bad.any() or k == _MOVES - 1:
+            break
+        if k == 0:
+            zone = rings(bad, net.quads, SPREAD)
+        moving = neighbours.around(bad) & zone
         # Border vertices too: there may be nothing else that can give way.
         position = np.where(moving[:, None], position + 0.5 * (neighbours.mean(position) - position), position)
         goal = np.where(moving[:, None], unit(vertex_normals(position, net.quads) + KEEP_GOAL * goal), goal)
-    row = int(np.argmin(least))
-    place = ", ".join(f"{x:g}" for x in net.centers[row])
-    raise InvalidShapeError(
-        f"cell: the base mesh folds in the cell at ({place}), so that no direction faces all primitives there; use a smaller "
-        f"cell than {net.cell:g} m or a smoother field"
-    )
+    if (bad & needed).any():
+        row = int(np.argmin(np.where(needed, least, np.inf)))
+        place = ", ".join(f"{x:g}" for x in net.centers[row])
+        raise InvalidShapeError(
+            f"cell: the base mesh folds in the cell at ({place}), so that no direction faces all primitives there; use a "
+            f"smaller cell than {net.cell:g} m or a smoother field"
+        )
+    return Facing(replace(net, positions=position), turned, padded(primitives), zone)
 
 
 def turn(directions: Floats, normal: Floats, primitives: Ints) -> tuple[Floats, Floats]:

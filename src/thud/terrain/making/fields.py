@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats, finite_array
+from thud._core.arrays import MOST, Bools, Floats, finite_array, float_array, number_array, writable
+from thud._core.decorators import exact_device, exact_kernel
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, InvalidShapeError
-from thud.gates import as_vector
+from thud.gates import as_points, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.tolerances import EDGE_WEIGHT, FIELD_BLOCK
 
@@ -37,8 +39,8 @@ class GridField:
     spacing: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values)
-        if values.ndim != 3 or min(values.shape) < 2 or not np.issubdtype(values.dtype, np.number):
+        values = number_array(self.values, "values")
+        if values.ndim != 3 or min(values.shape) < 2:
             raise InvalidInputError(
                 f"values: expected an array (X, Y, Z) of at least 2 a side, got {values.dtype} {values.shape}"
             )
@@ -53,7 +55,7 @@ class GridField:
                 f"spacing: expected positive metres between nodes, one number or three, got {self.spacing!r}"
             )
         spacing = np.broadcast_to(given, (3,)).astype(np.float64)
-        object.__setattr__(self, "values", np.ascontiguousarray(values))
+        object.__setattr__(self, "values", writable(np.ascontiguousarray(values)))
         object.__setattr__(self, "origin", as_vector(self.origin, "origin"))
         object.__setattr__(self, "spacing", spacing)
 
@@ -67,16 +69,42 @@ class GridField:
     def __call__(self, points: Floats) -> Floats:
         """(N, 3) -> (N,)"""
         values: npt.NDArray[np.floating] = self.values  # type: ignore[assignment]
-        where = (points - np.asarray(self.origin)) / np.asarray(self.spacing)
-        corner = np.clip(np.floor(where), 0, np.array(values.shape) - 2).astype(np.int64)
-        # The border's cells go on for one more.
-        x, y, z = np.clip(where - corner, -1.0, 2.0).T
-        i, j, k = corner.T
-        out = np.zeros(len(points))
-        for a, b, c in np.ndindex(2, 2, 2):
-            weight = (x if a else 1.0 - x) * (y if b else 1.0 - y) * (z if c else 1.0 - z)
-            out += weight * values[i + a, j + b, k + c]
+        where = as_points(points, "points", limit=MOST)
+        out = np.empty(len(where))
+        rows = trilinear_rows if values.dtype == np.float64 else trilinear_single_rows
+        run_rows(rows, len(where), None, values, self.origin, self.spacing, where, out)
         return out
+
+
+@exact_device
+def _trilinear(values, x, y, z):
+    """Value at (x, y, z) nodes from the first: trilinear, the border's cells go on for one more."""
+    i = np.int64(min(max(np.floor(x), 0.0), values.shape[0] - 2.0))
+    j = np.int64(min(max(np.floor(y), 0.0), values.shape[1] - 2.0))
+    k = np.int64(min(max(np.floor(z), 0.0), values.shape[2] - 2.0))
+    x, y, z = min(max(x - i, -1.0), 2.0), min(max(y - j, -1.0), 2.0), min(max(z - k, -1.0), 2.0)
+    total = 0.0
+    for corner in range(8):
+        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+        weight = (x if a else 1.0 - x) * (y if b else 1.0 - y) * (z if c else 1.0 - z)
+        total += weight * np.float64(values[i + a, j + b, k + c])
+    return total
+
+
+@exact_kernel("i8, i8, f8[:,:,::1], f8[::1], f8[::1], f8[:,::1], f8[::1]")
+def trilinear_rows(start, stop, values, origin, spacing, points, out):
+    """Values of a grid at points."""
+    for row in range(start, stop):
+        x, y, z = points[row, 0] - origin[0], points[row, 1] - origin[1], points[row, 2] - origin[2]
+        out[row] = _trilinear(values, x / spacing[0], y / spacing[1], z / spacing[2])
+
+
+@exact_kernel("i8, i8, f4[:,:,::1], f8[::1], f8[::1], f8[:,::1], f8[::1]")
+def trilinear_single_rows(start, stop, values, origin, spacing, points, out):
+    """The same of values in single precision."""
+    for row in range(start, stop):
+        x, y, z = points[row, 0] - origin[0], points[row, 1] - origin[1], points[row, 2] - origin[2]
+        out[row] = _trilinear(values, x / spacing[0], y / spacing[1], z / spacing[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +213,7 @@ def evaluate(field: Field, points: Floats) -> Floats:
     for start in range(0, len(points), FIELD_BLOCK):
         # A copy: the field may write to it.
         block = np.array(points[start : start + FIELD_BLOCK])
-        values = np.asarray(field(block), dtype=np.float64)
+        values = float_array(field(block), "field")
         if values.shape != (len(block),):
             raise InvalidInputError(f"field: expected values of shape ({len(block)},) for as many points, got {values.shape}")
         if not np.isfinite(values).all():
@@ -203,16 +231,20 @@ def gradient(field: Field, points: Floats, step: float) -> Floats:
     return out / (4.0 * step)
 
 
-def distances(field: Field, points: Floats, step: float) -> tuple[Floats, Floats]:
-    """Distances to the surface, and slopes of the field by which values become distances: |f| / |grad f|, which is exact for
-    a true distance and first order otherwise; to a mesh it is exact."""
+def slopes(field: Field, points: Floats, step: float) -> Floats:
+    """Slopes of a field, by which its values become distances: |f| / |grad f|, which is exact for a true distance and first
+    order otherwise. That of a mesh is 1."""
     if isinstance(field, MeshField):
-        return field.closest(points)[0], np.ones(len(points))
+        return np.ones(len(points))
     slope = np.linalg.norm(gradient(field, points, step), axis=1)
     # On creases of the field differences cancel.
     slope = np.maximum(slope, 0.3 * np.median(slope)) if len(slope) else slope
-    slope = np.where(slope > 0.0, slope, 1.0)
-    return np.abs(evaluate(field, points)) / slope, slope
+    return np.where(slope > 0.0, slope, 1.0)
+
+
+def sizes(field: Field, points: Floats) -> Floats:
+    """(N,) values without their signs."""
+    return field.closest(points)[0] if isinstance(field, MeshField) else np.abs(evaluate(field, points))
 
 
 def _unit(vectors: Floats) -> Floats:

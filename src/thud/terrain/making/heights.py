@@ -1,106 +1,182 @@
-"""A displaced surface from a height map: vertical directions, every height a sample."""
+"""A displaced surface from a height map: vertical directions, every height a sample.
+
+Heights are whole multiples of a *quantum*, a power of two, and so few of them lie between a sample and the base that all
+arithmetic on the way to the sample is exact. A sample's bits then depend on its height, its place and the quantum alone, not on
+the quads and tiles around it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
-from thud.errors import InvalidInputError
-from thud.gates import as_positive, finite_array
+from thud._core.arrays import Bools, Floats, Ints, finite_array, whole_array
+from thud._core.decorators import exact_kernel
+from thud._core.threads import run_rows
+from thud.constants import MESH_LEAST
+from thud.errors import InvalidInputError, InvalidShapeError
+from thud.gates import as_positive
 from thud.terrain.making.make import MadeSurface, as_side
-from thud.terrain.making.tolerances import MADE_SAMPLES
+from thud.terrain.making.tolerances import (
+    HEIGHT_BITS,
+    HEIGHT_QUANTA,
+    HEIGHT_STEP,
+    LENGTH_QUANTA,
+    MADE_SAMPLES,
+    RELIEF_QUANTA,
+    SPACING_BITS,
+)
 from thud.terrain.surface import DisplacedSurface
-
-# Bits that base heights and spacings keep, so that their dyadic parts along the edges of quads are exact.
-_HEIGHT_BITS, _SPACING_BITS = 22, 36
+from thud.terrain.tolerances import QUAD_SIDE
 
 
 def from_heights(
-    heights: npt.ArrayLike, spacing: npt.ArrayLike, *, samples: int = 16, thickness: float | None = None
+    heights: npt.ArrayLike,
+    spacing: npt.ArrayLike,
+    *,
+    samples: int = 16,
+    thickness: float | None = None,
+    quantum: float | None = None,
+    first: npt.ArrayLike = (0, 0),
 ) -> MadeSurface:
     """A displaced surface over a height map.
 
-    Sample [y, x] is the point (x spacing, y spacing, heights[y, x]), to within 2^-24 of its height above the base mesh, which
-    follows the terrain. Quads at the far borders are smaller where the map is no multiple of `samples`. Between samples the
-    surface is bilinear.
+    Sample [y, x] is the point ((x + first[0]) spacing, (y + first[1]) spacing, heights[y, x]), the height to the nearest
+    multiple of `quantum`, exactly. Masked heights leave holes: squares with a masked corner are not there. Quads are smaller at
+    holes, at the far borders where the map is no multiple of `samples`, and where it is very steep. Between samples the surface
+    is bilinear.
+
+    Tiles of one map may be made apart, each with its own `first` and all with the same spacing and quantum. They share the row
+    or column of samples between them, and agree there bit for bit.
 
     Parameters
     ----------
-    heights : (H, W) metres, indexed [y, x], at least 2 a side and at most 2^15; z up
+    heights : (H, W) metres, indexed [y, x], at least 2 a side and at most 2^15; z up. A masked array may have holes
     spacing : metres between samples; one number, or two along x and y. It is rounded to 36 bits (3e-11 of it)
     samples : patches a side of the quads, a power of two from 1 to 64
     thickness : how deep the ground is below the surface, metres; None: down to the lower bounding planes
+    quantum : metres of which heights are whole multiples, rounded down to a power of two; None: 2^-16 of the smaller spacing,
+        which is 8 to 15 micrometres a metre. Heights reach up to 2^52 of them
+    first : (2,) whole numbers, multiples of `samples`: column and row of heights[0, 0] in a larger map
     """
-    z = finite_array(heights, "heights")
+    z, kept = _as_heights(heights)
+    step = _as_spacing(spacing)
+    side = as_side(samples)
+    thick = None if thickness is None else as_positive(thickness, "thickness")
+    unit = 2.0 ** np.floor(np.log2(step.min()))
+    least = HEIGHT_STEP * unit if quantum is None else 2.0 ** np.floor(np.log2(as_positive(quantum, "quantum")))
+    corner = _as_first(first, side, z.shape, step)
+    if not np.abs(z).max() <= HEIGHT_QUANTA * least:
+        raise InvalidInputError(
+            f"heights: {np.abs(z).max():g} m is beyond 2^{HEIGHT_BITS} of the quantum of {least:g} m; use a larger quantum"
+        )
+
+    whole = np.round(z / least) * least
+    quads = tiling(whole, kept, side, RELIEF_QUANTA * least)
+    if len(quads) == 0:
+        raise InvalidShapeError("heights: no square of four heights is left; all are masked or beside one that is")
+    corners = quads[:, None, :2] + quads[:, 2][:, None, None] * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    name, vertex = np.unique(corners.reshape(-1, 2) @ np.array([1, z.shape[1]]), return_inverse=True)
+    place = np.column_stack([name % z.shape[1], name // z.shape[1]])
+    # Parts of 1 / QUAD_SIDE between the heights of the base are whole multiples of the quantum.
+    coarse = QUAD_SIDE * least
+    base = base_heights(np.round(whole / coarse) * coarse, quads)
+    second = splits(whole, quads)
+    lengths = np.zeros(z.shape, dtype=np.float32)
+    run_rows(lengths_rows, len(quads), None, whole, base, quads, second, unit, lengths, rows_per_chunk=64)
+    if np.abs(lengths).max() * unit > LENGTH_QUANTA * least:
+        raise InvalidInputError(
+            f"quantum: {least:g} m is too small for heights as steep as these beside holes or borders; use a larger one"
+        )
+    position = np.column_stack([(place + corner) * step, base[place[:, 1], place[:, 0]]])
+    direction = np.tile([0.0, 0.0, unit], (len(place), 1))
+    primitives = _triangles(second, vertex.reshape(-1, 4))
+    deep = None if thick is None else thick / unit
+    surface = DisplacedSurface(position, direction, place, primitives, quads, lengths, thickness=deep)
+    error = np.abs(whole - z)[kept]
+    missing = (z.shape[0] - 1) * (z.shape[1] - 1) - surface.sample_count
+    report = (
+        f"{len(quads)} quads of up to {side} x {side}, {len(primitives)} primitives, {surface.sample_count} patches"
+        f"{f', {missing} left out as holes' if missing else ''}\n"
+        f"distance to the original: largest {error.max():.3g} m, mean {error.mean():.3g} m (quantum {least:.3g} m)"
+    )
+    return MadeSurface(surface, float(error.max()), float(error.mean()), int(kept.sum()), 0, report)
+
+
+def _as_heights(heights: npt.ArrayLike) -> tuple[Floats, Bools]:
+    """(H, W) heights, 0 where masked, and which are not."""
+    mask = np.ma.getmaskarray(heights) if isinstance(heights, np.ma.MaskedArray) else None
+    values = np.ma.getdata(heights) if mask is not None else heights
+    if mask is not None and mask.any():
+        values = np.where(mask, np.zeros((), dtype=values.dtype), values)  # type: ignore[union-attr]
+    z = finite_array(values, "heights")
     if z.ndim != 2 or min(z.shape) < 2 or max(z.shape) > 2**15 or z.size > MADE_SAMPLES:
         raise InvalidInputError(f"heights: expected an array (H, W) of 2 to {2**15} a side, got shape {z.shape}")
+    return z, np.ones(z.shape, dtype=bool) if mask is None else ~mask
+
+
+def _as_spacing(spacing: npt.ArrayLike) -> Floats:
+    """(2,) metres along x and y."""
     given = finite_array(spacing, "spacing")
     if given.shape not in ((), (1,), (2,)) or (given <= 0.0).any():
         raise InvalidInputError(f"spacing: expected positive metres between samples, one number or two, got {spacing!r}")
-    step = _rounded(np.broadcast_to(given, (2,)).astype(float), _SPACING_BITS)
-    side = as_side(samples)
-    thick = None if thickness is None else as_positive(thickness, "thickness")
-
-    quads = tiling(z.shape[1] - 1, z.shape[0] - 1, side)
-    corners = quads[:, None, :2] + quads[:, 2][:, None, None] * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    place, vertex = np.unique(corners.reshape(-1, 2), axis=0, return_inverse=True)
-    vertex = vertex.reshape(-1, 4)
-    # Base heights keep few bits, so that parts of 1 / side between them are exact, from whichever quad they are seen.
-    reach = float(np.abs(z).max())
-    # Heights that are nothing beside the spacing have a level base.
-    small = reach < 2.0**-100 * float(step.min())
-    quantum = 1.0 if small else 2.0 ** (np.ceil(np.log2(reach)) - _HEIGHT_BITS)
-    base = base_heights(np.zeros_like(z) if small else np.round(z / quantum) * quantum, quads)
-    position = np.column_stack([place * step, base[place[:, 1], place[:, 0]]])
-    primitives = _split(z, quads, vertex)
-    lengths = z - base
-    largest = float(np.abs(lengths).max())
-    unit = 2.0 ** np.ceil(np.log2(max(largest, float(step.min()) / 64.0)))
-    direction = np.tile([0.0, 0.0, unit], (len(place), 1))
-    level = DisplacedSurface(position, direction, place, primitives, quads, np.zeros(z.shape, dtype=np.float32))
-    lengths = z - node_heights(level, z.shape)
-    surface = DisplacedSurface(
-        position,
-        direction,
-        place,
-        primitives,
-        quads,
-        (lengths / unit).astype(np.float32),
-        thickness=None if thick is None else thick / unit,
-    )
-    error = np.abs(node_heights(surface, z.shape, projected=True) - z)
-    report = (
-        f"{len(quads)} quads of up to {side} x {side}, {len(primitives)} primitives, {surface.sample_count} patches\n"
-        f"distance to the original: largest {error.max():.3g} m, mean {error.mean():.3g} m"
-    )
-    return MadeSurface(surface, float(error.max()), float(error.mean()), z.size, 0, report)
+    if (given < MESH_LEAST).any():
+        raise InvalidInputError(f"spacing: {given.min():g} m is too small; expected at least {MESH_LEAST:g} m")
+    mantissa, exponent = np.frexp(np.broadcast_to(given, (2,)).astype(float))
+    return np.ldexp(np.round(np.ldexp(mantissa, SPACING_BITS)), exponent - SPACING_BITS)
 
 
-def tiling(width: int, height: int, side: int) -> Ints:
-    """(Q, 3) squares s, t, side that tile a rectangle: of the given side, at the far borders of its halves, quarters, ..."""
+def _as_first(first: npt.ArrayLike, side: int, shape: tuple[int, int], step: Floats) -> Ints:
+    """(2,) column and row of the map's first sample, such that all products with the spacing are exact."""
+    found = whole_array(first, "first")
+    if found.shape != (2,) or (found % side != 0).any():
+        raise InvalidInputError(f"first: expected two whole numbers that are multiples of samples ({side}), got {first!r}")
+    for k in range(2):
+        most = max(abs(int(found[k])), abs(int(found[k]) + shape[1 - k] - 1))
+        bits = int(np.ldexp(np.frexp(step[k])[0], SPACING_BITS))
+        used = bits.bit_length() - ((bits & -bits).bit_length() - 1)
+        if used + most.bit_length() > 53:
+            raise InvalidInputError(
+                f"first: sample {most} is too far along {'xy'[k]} for a spacing of {step[k]:g} m to be exact; expected at most "
+                f"2^{53 - used} samples, or a spacing that is a whole multiple of a power of two"
+            )
+    return found
+
+
+def tiling(heights: Floats, kept: Bools, side: int, relief: float) -> Ints:
+    """(Q, 3) squares s, t, side that tile what is kept of a map: of the given side, and of halves, quarters, ... of it where
+    a larger one would reach beyond the map, over a hole, or over heights that differ by more than `relief`."""
+    rows, columns = (-(-(n - 1) // side) * side for n in heights.shape)
+    # Beyond the map and in holes they differ by infinity.
+    low, high = np.full((rows, columns), -np.inf), np.full((rows, columns), np.inf)
+    window = (slice(heights.shape[0] - 1), slice(heights.shape[1] - 1))
+    corners = [heights[t : t + window[0].stop, s : s + window[1].stop] for t in (0, 1) for s in (0, 1)]
+    there = kept[:-1, :-1] & kept[1:, :-1] & kept[:-1, 1:] & kept[1:, 1:]
+    low[window] = np.where(there, np.minimum.reduce(corners), -np.inf)
+    high[window] = np.where(there, np.maximum.reduce(corners), np.inf)
+    ranges = [(low, high)]
+    while 2 ** (len(ranges) - 1) < side:
+        low, high = ranges[-1]
+        blocks = (low.shape[0] // 2, 2, low.shape[1] // 2, 2)
+        ranges.append((low.reshape(blocks).min(axis=(1, 3)), high.reshape(blocks).max(axis=(1, 3))))
     found = []
-    level = side
-    t, s = np.mgrid[0:height:side, 0:width:side].reshape(2, -1)
-    while True:
-        whole = (s + level <= width) & (t + level <= height)
-        found.append(np.column_stack([s[whole], t[whole], np.full(whole.sum(), level)]))
-        s, t = s[~whole], t[~whole]
-        if len(s) == 0:
-            return np.concatenate(found)
-        level //= 2
-        s = (s[:, None] + level * np.array([0, 1, 0, 1])).reshape(-1)
-        t = (t[:, None] + level * np.array([0, 0, 1, 1])).reshape(-1)
-        inside = (s < width) & (t < height)
-        s, t = s[inside], t[inside]
+    t, s = np.mgrid[0 : rows // side, 0 : columns // side].reshape(2, -1)
+    for level in range(len(ranges) - 1, -1, -1):
+        low, high = ranges[level][0][t, s], ranges[level][1][t, s]
+        fits = high - low <= relief if level else np.isfinite(high)
+        found.append(np.column_stack([s[fits], t[fits], np.ones(fits.sum(), dtype=np.int64)]) << level)
+        s = (2 * s[~fits][:, None] + np.array([0, 1, 0, 1])).reshape(-1)
+        t = (2 * t[~fits][:, None] + np.array([0, 0, 1, 1])).reshape(-1)
+    return np.concatenate(found)
 
 
 def base_heights(heights: Floats, quads: Ints) -> Floats:
-    """(H, W) heights of the base at nodes on the borders of quads, zero elsewhere: the given ones at corners, linear along
-    edges. A corner on the edge of a larger quad lies on that edge."""
+    """(H, W) heights of the base at the corners of quads: the given ones, but a corner on the edge of a larger quad lies on
+    that edge. Elsewhere they mean nothing."""
     out = np.zeros_like(heights)
     fixed = np.zeros(heights.shape, dtype=bool)
-    for side in sorted(np.unique(quads[:, 2]).tolist(), reverse=True):
+    sides = sorted(np.unique(quads[:, 2]).tolist(), reverse=True)
+    for side in sides:
         own = quads[quads[:, 2] == side]
         for ds, dt in ((0, 0), (side, 0), (0, side), (side, side)):
             s, t = own[:, 0] + ds, own[:, 1] + dt
@@ -109,7 +185,7 @@ def base_heights(heights: Floats, quads: Ints) -> Floats:
         # Corners first: an edge reads both of its ends.
         for ds, dt in ((0, 0), (side, 0), (0, side), (side, side)):
             fixed[own[:, 1] + dt, own[:, 0] + ds] = True
-        for k in range(1, side):
+        for k in range(sides[-1], side, sides[-1]):
             part = k / side
             for (s0, t0), (s1, t1) in (((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 0), (0, 1)), ((1, 0), (1, 1))):
                 a = (own[:, 1] + t0 * side, own[:, 0] + s0 * side)
@@ -122,36 +198,40 @@ def base_heights(heights: Floats, quads: Ints) -> Floats:
     return out
 
 
-def node_heights(surface: DisplacedSurface, shape: tuple[int, int], *, projected: bool = False) -> Floats:
-    """(H, W) heights of the base, or of the samples, at all nodes of a surface that covers the whole map."""
-    out = np.zeros(shape)
-    quads = np.asarray(surface.quads)
-    for side in np.unique(quads[:, 2]).tolist():
-        rows = np.flatnonzero(quads[:, 2] == side)
-        step = max(1, 2**18 // (side + 1) ** 2)
-        t, s = np.mgrid[: side + 1, : side + 1]
-        for start in range(0, len(rows), step):
-            some = rows[start : start + step]
-            found = surface.quad_samples(some)
-            value = found.point if projected else found.position
-            out[quads[some, 1][:, None, None] + t, quads[some, 0][:, None, None] + s] = value[..., 2]
-    return out
-
-
-def _split(heights: Floats, quads: Ints, vertex: Ints) -> Ints:
-    """(2 Q, 4) triangles, by the diagonal whose middle is nearer to the heights in the middle of the quad."""
+def splits(heights: Floats, quads: Ints) -> Bools:
+    """(Q,) whether the diagonal 10-01 of a quad is the better one: its middle is nearer to the heights in the quad's middle."""
     s, t, side = quads.T
     low, high = side // 2, side - side // 2
     middle = 0.5 * (heights[t + low, s + low] + heights[t + high, s + high])
     along = 0.5 * (heights[t, s] + heights[t + side, s + side])
     across = 0.5 * (heights[t, s + side] + heights[t + side, s])
-    second = np.abs(across - middle) < np.abs(along - middle)
+    return np.asarray(np.abs(across - middle) < np.abs(along - middle))
+
+
+def _triangles(second: Bools, vertex: Ints) -> Ints:
+    """(2 Q, 4) two triangles a quad of the vertices (Q, 4) at its corners 00, 10, 11, 01."""
     ways = np.array([[[0, 1, 2], [0, 2, 3]], [[0, 1, 3], [1, 2, 3]]])
     rows = np.take_along_axis(vertex[:, None, :], ways[second.astype(int)], axis=2).reshape(-1, 3)
     return np.column_stack([rows, np.full(len(rows), -1)])
 
 
-def _rounded(values: Floats, bits: int) -> Floats:
-    """To so many significant bits."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits)
+@exact_kernel("i8, i8, f8[:,::1], f8[:,::1], i8[:,::1], b1[::1], f8, f4[:,::1]")
+def lengths_rows(start, stop, heights, base, quads, second, unit, lengths_out):
+    """Heights above the base, in units: whole multiples of the quantum, and no operation rounds."""
+    for quad in range(start, stop):
+        s, t, side = quads[quad, 0], quads[quad, 1], quads[quad, 2]
+        a, b = base[t, s], base[t, s + side]
+        d, c = base[t + side, s], base[t + side, s + side]
+        for y in range(side + 1):
+            for x in range(side + 1):
+                # Seen from the corner of the triangle at which the right angle is.
+                if second[quad]:
+                    if x + y <= side:
+                        level = a + ((b - a) * x + (d - a) * y) / side
+                    else:
+                        level = c + ((d - c) * (side - x) + (b - c) * (side - y)) / side
+                elif x >= y:
+                    level = b + ((a - b) * (side - x) + (c - b) * y) / side
+                else:
+                    level = d + ((c - d) * x + (a - d) * (side - y)) / side
+                lengths_out[t + y, s + x] = np.float32((heights[t + y, s + x] - level) / unit)

@@ -6,22 +6,23 @@ each quadrilateral becomes a quad of the map (`atlas.py`), whose nodes are trace
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
-from thud.errors import InvalidInputError, InvalidShapeError
+from thud._core.arrays import Bools, Floats, Ints, whole_array
+from thud.errors import InvalidInputError, InvalidShapeError, NoSurfaceError
 from thud.gates import as_positive, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.aligned_plane_error import Optimised, aligned_plane_errors, optimised_directions, sample_heights
 from thud.terrain.making.atlas import Atlas, SharedNodes
-from thud.terrain.making.directions import facing, gradient_directions, relaxed
-from thud.terrain.making.fields import Field, GridField, MeshField, distances, evaluate
+from thud.terrain.making.directions import SPREAD, Facing, facing, gradient_directions, relaxed, rings
+from thud.terrain.making.fields import Field, GridField, MeshField, sizes, slopes
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.surface_nets import Net, surface_nets
-from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, TRACE_REACH
+from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, SLOPE_PATCHES, TRACE_REACH
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
 from thud.terrain.tolerances import QUAD_SIDE
@@ -58,10 +59,16 @@ def from_field(
     smoothing: int = 2,
     optimise_directions: bool = False,
     thickness: float | None = None,
+    cells: npt.ArrayLike | None = None,
 ) -> MadeSurface:
     """A displaced surface along the zero of a signed distance field.
 
     The surface ends between half a cell and one before the domain's border.
+
+    Tiles of one surface may be made apart, each of its own `cells`, all else alike. Each quad belongs to exactly one tile: that
+    whose cells hold the lower end of the grid edge that the quad goes round. The tiles together are the surface made at once,
+    bit for bit, as long as the field gives a point the same bits in whatever company it is asked. The field is also asked a few
+    cells around, as far as smoothing reaches.
 
     Parameters
     ----------
@@ -74,6 +81,9 @@ def from_field(
     smoothing : rounds in which vertices and directions are averaged with their neighbours
     optimise_directions : turn and scale directions to lessen the error of the aligned-plane backward projection
     thickness : how deep the ground is below the surface, metres; None: down to the lower bounding planes
+    cells : (2, 3) whole numbers: make only the part of the cells from cells[0] up to, and without, cells[1], counted from
+        `lower`; None: all. Where there is no surface that is a `NoSurfaceError`. Not together with `optimise_directions`, which
+        looks at the whole surface
     """
     if isinstance(field, GridField):
         lower = field.bounds[0] if lower is None else lower
@@ -96,8 +106,44 @@ def from_field(
     if (shape > 2**30).any():
         raise InvalidInputError(f"cell: {size:g} m is too small for a domain of {(high - low).max():g} m")
     options = _checked(samples, smoothing, thickness, quadrilaterals, optimise_directions)
-    net = surface_nets(field, low, tuple(int(n) for n in shape), size)  # type: ignore[arg-type]
-    return _displaced(field, relaxed(field, net, options.smoothing), options)
+    whole = shape.astype(np.int64)
+    if cells is None:
+        net = relaxed(field, surface_nets(field, low, whole, size, np.zeros(3, np.int64)), options.smoothing)
+        return _displaced(field, _directed(field, net, options), options)
+    if options.optimise_directions:
+        raise InvalidInputError("optimise_directions: it looks at the whole surface; expected False for a part by cells")
+    part = whole_array(cells, "cells")
+    if part.shape != (2, 3) or (part[0] < 0).any() or (part[1] > whole).any() or (part[0] >= part[1]).any():
+        raise InvalidInputError(
+            f"cells: expected two rows of three whole numbers, first and last cell, within 0 .. {whole.tolist()}, got {cells!r}"
+        )
+    return _tile(field, low, whole, size, part, options)
+
+
+def _tile(field: Field, lower: Floats, shape: Ints, cell: float, part: Ints, options: _Options) -> MadeSurface:
+    """The surface of some cells, made with so many cells around it that it does not depend on where those end."""
+    ghost = 2 * options.smoothing + SPREAD + 5
+    while True:
+        first, last = np.maximum(part[0] - ghost, 0), np.minimum(part[1] + ghost, shape)
+        net = surface_nets(field, lower, last - first, cell, first)
+        owned = ((net.edges >= part[0]) & (net.edges < part[1])).all(axis=1)
+        if not owned.any():
+            raise NoSurfaceError("cells: no part of the surface belongs to them; they are all ground or all air")
+        needed = np.zeros(len(net.positions), dtype=bool)
+        needed[net.quads[owned]] = True
+        net = relaxed(field, net, options.smoothing)
+        found = _directed(field, net, options, needed)
+        # Cells beside those that were not looked at lack neighbours: what depends on them is not as in the whole.
+        cut = ((net.cells == first) & (first > 0)) | ((net.cells == last - 1) & (last < shape))
+        unsure = rings(cut.any(axis=1), net.quads, 2 * options.smoothing + SPREAD + 2)
+        while True:
+            wider = unsure | (found.moved & rings(unsure, net.quads, 1))
+            if (wider == unsure).all():
+                break
+            unsure = wider
+        if not (rings(unsure, net.quads, 1) & needed).any():
+            return _displaced(field, found.of_quads(owned), options)
+        ghost *= 2
 
 
 def from_mesh(
@@ -129,14 +175,13 @@ def from_mesh(
     if (shape > 2**30).any():
         raise InvalidInputError(f"cell: {size:g} m is too small for a mesh of {(high - low).max():g} m")
     start = low - 0.5 * (shape * size - (high - low)) - 0.0171 * size
-    net = relaxed(field, surface_nets(field, start, tuple(int(n) for n in shape), size), options.smoothing)  # type: ignore[arg-type]
+    net = relaxed(field, surface_nets(field, start, shape.astype(np.int64), size, np.zeros(3, np.int64)), options.smoothing)
     if not mesh.is_closed:
-        keep = ~field.beyond(net.positions)[net.quads].any(axis=1)
+        keep = np.asarray(~field.beyond(net.positions)[net.quads].any(axis=1))
         if not keep.any():
             raise InvalidShapeError(f"cell: the mesh is too small for cells of {size:g} m; use smaller ones")
-        used, quads = np.unique(net.quads[keep], return_inverse=True)
-        net = replace(net, positions=net.positions[used], centers=net.centers[used], quads=quads.reshape(-1, 4))
-    return _displaced(field, net, options)
+        net = net.of_quads(keep)
+    return _displaced(field, _directed(field, net, options), options)
 
 
 @dataclass(frozen=True)
@@ -168,15 +213,21 @@ def _checked(
     return _Options(as_side(samples), int(smoothing), thick, bool(quadrilaterals), bool(optimise_directions))
 
 
-def _displaced(field: Field, net: Net, options: _Options) -> MadeSurface:
-    """Directions, lengths and errors of a net."""
+def _directed(field: Field, net: Net, options: _Options, needed: Bools | None = None) -> Facing:
+    """Directions and primitives of a net."""
+    directions = gradient_directions(field, net, options.smoothing)
+    every = np.ones(len(net.positions), dtype=bool)
+    return facing(field, net, directions, options.quadrilaterals, every if needed is None else needed)
+
+
+def _displaced(field: Field, directed: Facing, options: _Options) -> MadeSurface:
+    """Lengths and errors of a net with directions."""
+    net, directions, primitives = directed.net, directed.directions, directed.primitives
     if len(net.quads) * (options.samples + 1) ** 2 > MADE_SAMPLES:
         raise InvalidInputError(
             f"samples: {len(net.quads)} quads of {options.samples} x {options.samples} are more than {MADE_SAMPLES} samples; "
             "use larger cells, fewer samples, or several surfaces"
         )
-    directions = gradient_directions(field, net, options.smoothing)
-    net, directions, primitives = facing(field, net, directions, options.quadrilaterals)
     lengths, traced, failed = _lengths(field, net, directions, primitives, options.samples)
     gain: Optimised | None = None
     before = None
@@ -207,7 +258,8 @@ def _displaced(field: Field, net: Net, options: _Options) -> MadeSurface:
 def _assemble(
     net: Net, directions: Floats, primitives: Ints, lengths: npt.NDArray[np.float32] | None, options: _Options
 ) -> DisplacedSurface:
-    """The surface; without lengths its base. Directions are scaled by a power of two so that lengths are at most 1."""
+    """The surface; without lengths its base. The unit of lengths is the power of two next to a cell, whatever they are: tiles
+    have the same."""
     count, side = len(net.quads), options.samples
     atlas = Atlas.pack(count, side)
     # Each quad has corners of its own: vertex 4 q + k is corner k of quad q.
@@ -217,9 +269,7 @@ def _assemble(
     flat = net.quads.reshape(-1)
     unit, thickness = 1.0, None
     if lengths is not None:
-        largest = float(np.abs(lengths).max())
-        # Flat ground has no lengths to speak of.
-        unit = 2.0 ** np.ceil(np.log2(max(largest, net.cell / 64.0)))
+        unit = 2.0 ** round(math.log2(net.cell))
         thickness = None if options.thickness is None else options.thickness / unit
     whole = np.zeros(atlas.shape, dtype=np.float32) if lengths is None else atlas.fill(lengths / np.float32(unit))
     places = atlas.corners().reshape(-1, 2)
@@ -264,36 +314,39 @@ def _lengths(
         lengths[rows] = block.reshape(-1, m, m)
         progress.add(len(rows))
     if failed:
-        _fill(lengths, nodes)
+        _fill(lengths)
     return lengths, traced, failed
 
 
-def _fill(lengths: npt.NDArray[np.float32], nodes: SharedNodes) -> None:
-    """Lengths that are not known become the mean of their neighbours', from the known ones inward; shared nodes alike."""
+def _fill(lengths: npt.NDArray[np.float32]) -> None:
+    """Lengths that are not known: at corners those of the base, on edges the means of their neighbours along the edge, inside
+    those of all neighbours, from the known ones inward. A node comes out alike from whichever quad it is seen."""
     rows = np.flatnonzero(np.isnan(lengths).any(axis=(1, 2)))
-    names = nodes.names(rows)
-    border = names >= 0
-    # Among the shared nodes of these quads alone.
-    _, name = np.unique(names[border], return_inverse=True)
     values = lengths[rows].astype(np.float64)
+    for t, s in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        corner = values[:, t, s]
+        corner[np.isnan(corner)] = 0.0
+    for edge in (values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1]):
+        _fill_inward(edge, (1,))
+    _fill_inward(values, (1, 2))
+    lengths[rows] = values
+
+
+def _fill_inward(values: Floats, axes: tuple[int, ...]) -> None:
+    """Fill in NaN, in place, by means of the neighbours along the axes, those that have a neighbour first."""
     while np.isnan(values).any():
         known = ~np.isnan(values)
+        padding = [(1, 1) if axis in axes else (0, 0) for axis in range(values.ndim)]
+        wide, there = np.pad(np.where(known, values, 0.0), padding), np.pad(known.astype(float), padding)
         total, number = np.zeros_like(values), np.zeros_like(values)
-        wide = np.pad(np.where(known, values, 0.0), ((0, 0), (1, 1), (1, 1)))
-        there = np.pad(known.astype(float), ((0, 0), (1, 1), (1, 1)))
-        for t, s in ((0, 1), (2, 1), (1, 0), (1, 2)):
-            window = (slice(None), slice(t, t + values.shape[1]), slice(s, s + values.shape[2]))
-            total += wide[window]
-            number += there[window]
-        total[border] = np.bincount(name, weights=total[border])[name]
-        number[border] = np.bincount(name, weights=number[border])[name]
+        for axis in axes:
+            for shift in (0, 2):
+                window = tuple(slice(shift if k == axis else (1 if k in axes else 0), None) for k in range(values.ndim))
+                size = tuple(slice(n) for n in values.shape)
+                total += wide[window][size]
+                number += there[window][size]
         new = ~known & (number > 0)
-        if not new.any():
-            # A component of the net that no line from it meets: the base itself.
-            values[~known] = 0.0
-            break
         values[new] = total[new] / number[new]
-    lengths[rows] = values
 
 
 def _errors(field: Field, surface: DisplacedSurface, cell: float) -> tuple[float, float]:
@@ -306,12 +359,16 @@ def _errors(field: Field, surface: DisplacedSurface, cell: float) -> tuple[float
         rows = np.arange(start, min(start + step, count))
         points = surface.quad_samples(rows).point
         middles = 0.25 * (points[:, :-1, :-1] + points[:, 1:, :-1] + points[:, :-1, 1:] + points[:, 1:, 1:])
-        at_middle, slope = distances(field, middles.reshape(-1, 3), MIDDLE_STEP * cell)
-        # Samples take the slope of the patch that begins there.
-        slopes = np.pad(slope.reshape(len(rows), side, side), ((0, 0), (0, 1), (0, 1)), mode="edge")
-        at_sample = np.abs(evaluate(field, points.reshape(-1, 3))) / slopes.reshape(-1)
+        at_middle, at_sample = (sizes(field, x.reshape(-1, 3)).reshape(x.shape[:3]) for x in (middles, points))
+        # A slope for each SLOPE_PATCHES x SLOPE_PATCHES patches; samples take that of the patch that begins there.
+        part = min(side, SLOPE_PATCHES)
+        coarse = middles[:, part // 2 :: part, part // 2 :: part]
+        slope = slopes(field, coarse.reshape(-1, 3), MIDDLE_STEP * cell).reshape(coarse.shape[:3])
+        slope = slope.repeat(part, axis=1).repeat(part, axis=2)
+        at_middle /= slope
+        at_sample /= np.pad(slope, ((0, 0), (0, 1), (0, 1)), mode="edge")
         largest = max(largest, float(at_middle.max()), float(at_sample.max()))
         total += float(at_middle.sum()) + float(at_sample.sum())
-        number += len(at_middle) + len(at_sample)
+        number += at_middle.size + at_sample.size
         progress.add(len(rows))
     return largest, total / number

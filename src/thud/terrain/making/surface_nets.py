@@ -7,14 +7,14 @@ both cells of the face see it alike. The net is a manifold but for its border.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
-from thud.errors import InvalidInputError, InvalidShapeError
+from thud._core.arrays import Bools, Floats, Ints
+from thud.errors import InvalidInputError, NoSurfaceError
 from thud.terrain.making.fields import Field, evaluate
 from thud.terrain.making.progress import Progress
 from thud.terrain.making.tolerances import FIELD_BLOCK, NET_NODES
@@ -31,12 +31,28 @@ class Net:
     """(V, 3) metres."""
     centers: Floats
     """(V, 3) middle of the cell in which each vertex was made."""
+    cells: Ints
+    """(V, 3) that cell, counted from `lower`."""
     quads: Ints
     """(Q, 4) vertices, counter-clockwise seen from outside."""
+    edges: Ints
+    """(Q, 3) lower node of the grid edge that each quad goes round, counted from `lower`."""
     lower: Floats
     """(3,) lowest corner of the grid."""
     cell: float
     """Metres a side of a cell."""
+
+    def of_quads(self, chosen: Bools) -> Net:
+        """The net of some of its quads."""
+        used, quads = np.unique(self.quads[chosen], return_inverse=True)
+        return replace(
+            self,
+            positions=self.positions[used],
+            centers=self.centers[used],
+            cells=self.cells[used],
+            quads=quads.reshape(-1, 4),
+            edges=self.edges[chosen],
+        )
 
 
 def local_edge(axis: int, back_1: int, back_2: int) -> int:
@@ -104,29 +120,31 @@ def _unpinched(cases: npt.NDArray[np.uint8], cells: Ints, strides: Ints) -> Ints
     return out
 
 
-def surface_nets(field: Field, lower: Floats, shape: tuple[int, int, int], cell: float) -> Net:
-    """The net of a field over `shape` cells from `lower` on. It ends between half a cell and one before the grid's border."""
+def surface_nets(field: Field, lower: Floats, shape: Ints, cell: float, first: Ints) -> Net:
+    """The net of a field over `shape` cells from cell `first` of a grid on that begins at `lower`. It ends between half a cell
+    and one before the border of those cells. Places are counted in the whole grid, so that their bits do not depend on which
+    of its cells are looked at."""
     nodes = np.array(shape, dtype=np.int64) + 1
     if int(np.prod(nodes, dtype=object)) > NET_NODES:
         raise InvalidInputError(
             f"cell: {cell:g} m makes a grid of {' x '.join(map(str, nodes))} nodes, more than {NET_NODES}; use larger cells"
         )
     strides = np.array([nodes[1] * nodes[2], nodes[2], 1])
-    found, cells, edges = _scan(field, lower, nodes, strides, cell)
+    found, cells, edges = _scan(field, lower, nodes, strides, cell, first)
     if len(cells) == 0:
-        raise InvalidShapeError(
+        raise NoSurfaceError(
             "field: the surface passes through no cell; expected negative values inside the ground and positive ones outside, "
             "within lower .. upper"
         )
     counts, table, _ = sheets()
     cases = _unpinched(found, cells, strides)
-    first = np.concatenate([[0], np.cumsum(counts[cases])])
-    total = np.zeros((first[-1], 3))
-    number = np.zeros(first[-1])
-    quads = []
+    names = np.concatenate([[0], np.cumsum(counts[cases])])
+    total = np.zeros((names[-1], 3))
+    number = np.zeros(names[-1])
+    quads, around = [], []
     for axis, (start, rising, part) in enumerate(edges):
         place = np.stack(np.unravel_index(start, tuple(nodes)), axis=1)
-        point = place.astype(float)
+        point = (place + first).astype(float)
         point[:, axis] += part
         one, two = (axis + 1) % 3, (axis + 2) % 3
         corner = np.full((len(start), 4), -1, dtype=np.int64)
@@ -136,7 +154,7 @@ def surface_nets(field: Field, lower: Floats, shape: tuple[int, int, int], cell:
             low[:, two] -= back_2
             rows = np.flatnonzero((low >= 0).all(axis=1) & (low < nodes - 1).all(axis=1))
             at = np.searchsorted(cells, low[rows] @ strides)
-            vertex = first[at] + table[cases[at], local_edge(axis, back_1, back_2)]
+            vertex = names[at] + table[cases[at], local_edge(axis, back_1, back_2)]
             corner[rows, k] = vertex
             for column in range(3):
                 total[:, column] += np.bincount(vertex, weights=point[rows, column], minlength=len(total))
@@ -144,22 +162,24 @@ def surface_nets(field: Field, lower: Floats, shape: tuple[int, int, int], cell:
         whole = (corner >= 0).all(axis=1)
         corner, up = corner[whole], rising[whole]
         quads.append(np.where(up[:, None], corner, corner[:, ::-1]))
+        around.append(place[whole] + first)
     every = np.concatenate(quads)
     if len(every) == 0:
-        raise InvalidShapeError("cell: the surface is smaller than a cell or only grazes the domain; use smaller cells")
+        raise NoSurfaceError("cell: the surface is smaller than a cell or only grazes the domain; use smaller cells")
     used, quad = np.unique(every, return_inverse=True)
     owner = np.repeat(cells, counts[cases])[used]
-    middle = np.stack(np.unravel_index(owner, tuple(nodes)), axis=1) + 0.5
+    place = np.stack(np.unravel_index(owner, tuple(nodes)), axis=1) + first
     position = total[used] / number[used, None]
-    return Net(lower + cell * position, lower + cell * middle, quad.reshape(-1, 4), lower, cell)
+    centers = lower + cell * (place + 0.5)
+    return Net(lower + cell * position, centers, place, quad.reshape(-1, 4), np.concatenate(around), lower, cell)
 
 
 def _scan(
-    field: Field, lower: Floats, nodes: Ints, strides: Ints, cell: float
+    field: Field, lower: Floats, nodes: Ints, strides: Ints, cell: float, first: Ints
 ) -> tuple[npt.NDArray[np.uint8], Ints, list[tuple[Ints, npt.NDArray[np.bool_], Floats]]]:
     """Cases and lowest nodes of cells with a surface, and of each axis the edges that cross it: lowest node, whether from
     inside to outside, and where in 0 .. 1. Planes of x in blocks: only what is near the surface is kept."""
-    y, z = np.meshgrid(np.arange(nodes[1]), np.arange(nodes[2]), indexing="ij")
+    y, z = np.meshgrid(first[1] + np.arange(nodes[1]), first[2] + np.arange(nodes[2]), indexing="ij")
     plane = np.stack([np.zeros(y.size), y.reshape(-1), z.reshape(-1)], axis=1) * cell + lower
     step = max(1, FIELD_BLOCK // len(plane))
     cases, cells = [], []
@@ -169,7 +189,7 @@ def _scan(
     for x in range(0, int(nodes[0]), step):
         count = min(step, int(nodes[0]) - x)
         points = np.tile(plane, (count, 1))
-        points[:, 0] += cell * np.repeat(np.arange(x, x + count), len(plane))
+        points[:, 0] += cell * np.repeat(first[0] + np.arange(x, x + count), len(plane))
         fresh = evaluate(field, points).reshape(count, nodes[1], nodes[2])
         values = np.concatenate([last, fresh])
         begin = x - len(last)

@@ -27,6 +27,9 @@ CELL_ROUNDING = 1e-9
 #: Step, in cells, of the differences by which a field's slope is measured at the middles of patches.
 MIDDLE_STEP = 1e-3
 
+#: Patches a side that share one such slope: it takes four values of the field, and changes little over a quarter of a quad.
+SLOPE_PATCHES = 4
+
 #: Barycentric weights below this count as 0: the point is on the opposite edge. WEIGHT_EDGE: how far outside of a triangle a
 #: sample on its edge may seem to lie.
 EDGE_WEIGHT = 1e-9
@@ -37,3 +40,19 @@ KEEP_GOAL = 1e-9
 
 #: Two ways to split a quad differ if by more than this, of its diagonal or in cosines: on flat ground roundoff must not choose.
 SPLIT_TIE = 1e-6
+
+#: Heights are whole multiples of a quantum; by default it is this part of the largest power of two in the spacing: finer than
+#: any survey, and coarse enough that slopes up to 8 fit a quad of 16 samples.
+HEIGHT_STEP = 2.0**-16
+
+#: Quanta that heights may have, so that products with parts of 1 / 64 and sums of three are exact in float64 (53 bits).
+HEIGHT_BITS = 52
+HEIGHT_QUANTA = 2.0**HEIGHT_BITS
+
+#: Quanta that a length may have, so that it is exact in float32 (24 bits); and by how many the heights of a quad may differ:
+#: half of that, since beside larger quads the base may be off by as much again.
+LENGTH_QUANTA = 2.0**24
+RELIEF_QUANTA = 2.0**23
+
+#: Significant bits that the spacing of a height map keeps, so that products with 2^17 places are exact.
+SPACING_BITS = 36
