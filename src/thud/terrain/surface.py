@@ -14,7 +14,8 @@ from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryEr
 from thud.gates import as_directions, as_points
 from thud.shapes.shape import Part, Shape, box_of_points
 from thud.terrain import surface_check as check
-from thud.terrain.rim import rim_bits
+from thud.terrain.bounding.tolerances import PLANE_SLACK
+from thud.terrain.rim import face_boxes, rim_bits
 from thud.terrain.surface_arrays import SurfaceArrays
 from thud.terrain.tolerances import DETAIL_RATIO
 
@@ -178,7 +179,8 @@ class DisplacedSurface(Shape):
             ratio=self.detail_ratio,
             thickness=np.inf,
             rim=np.zeros(0, dtype=np.uint8),
-            drop=np.zeros(6),
+            face_boxes=np.zeros((0, 6), dtype=np.float32),
+            fall=np.zeros((0, 2)),
         )
 
     @cached_property
@@ -193,11 +195,24 @@ class DisplacedSurface(Shape):
         longest = float(np.linalg.norm(np.diff(positions[ring], axis=1), axis=2).max())
         return float(2.0 ** np.floor(np.log2(longest / float(np.linalg.norm(directions, axis=1).mean()))))
 
-    @cached_property
-    def _drop(self) -> Floats:
-        """(6,) box of the ways from samples to the ends of their columns."""
-        ways = -self.ground_thickness * np.asarray(self.directions)
-        return np.concatenate([ways.min(axis=0), ways.max(axis=0)])
+    @property
+    def ways_down(self) -> Floats:
+        """(V, 3) from a vertex, moved along its direction, to the end of its column, metres."""
+        return np.asarray(-self.ground_thickness * np.asarray(self.directions))
+
+    def _fall(self, planes: Floats) -> Floats:
+        """(P, 2) least and greatest rise along each primitive's normal of the ways to the ends of its quad's columns."""
+        primitives, owner = np.asarray(self.primitives), self._primitive_quads
+        first, count = self._bare.quads[owner, 3], self._bare.quads[owner, 4]
+        ways = self.ways_down
+        found = np.tile([np.inf, -np.inf], (len(owner), 1))
+        for k in range(int(count.max())):
+            own = primitives[np.where(k < count, first + k, first)]
+            rise = np.einsum("pvi,pi->pv", ways[np.where(own < 0, own[:, :1], own)], planes[:, :3])
+            found[:, 0] = np.minimum(found[:, 0], rise.min(axis=1))
+            found[:, 1] = np.maximum(found[:, 1], rise.max(axis=1))
+        # Rounding must not lose what touches a plane.
+        return np.ascontiguousarray(found + np.abs(found) * [-PLANE_SLACK, PLANE_SLACK])
 
     @cached_property
     def _bounded(self) -> tuple[Floats, Floats]:
@@ -224,17 +239,20 @@ class DisplacedSurface(Shape):
         planes, boxes = self._bounded
         nodes, skip, item = build_morton_tree(boxes)
         maps = self.bounding_maps()
+        rim = rim_bits(self)
+        ints = np.ascontiguousarray(np.column_stack([skip, item])).astype(np.int32)
         return self._bare._replace(
             planes=planes,
             node_boxes=outward(nodes),
-            node_ints=np.ascontiguousarray(np.column_stack([skip, item])).astype(np.int32),
+            node_ints=ints,
             map_ints=maps.quads,
             lengths=maps.lengths,
             codes=maps.codes,
             flat=maps.flat,
             thickness=self.ground_thickness,
-            rim=rim_bits(self),
-            drop=self._drop,
+            rim=rim,
+            face_boxes=outward(face_boxes(self, boxes, skip, item, rim)),
+            fall=self._fall(planes),
         )
 
     # --- queries ------------------------------------------------------------------------------------------------------------
@@ -332,7 +350,8 @@ class DisplacedSurface(Shape):
     @cached_property
     def _corners(self) -> Floats:
         lower, upper = self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)
-        lower, upper = lower + np.minimum(self._drop[:3], 0.0), upper + np.maximum(self._drop[3:], 0.0)
+        ways = self.ways_down
+        lower, upper = lower + np.minimum(ways.min(axis=0), 0.0), upper + np.maximum(ways.max(axis=0), 0.0)
         return np.array([[(lower, upper)[k >> i & 1][i] for i in range(3)] for k in range(8)])
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -321,7 +321,7 @@ def collide(
                 continue
         for axis in range(6):
             box[axis] = boxes[b, axis]
-        if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+        if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space):
             hit_out[b] = 1
     counts_out[POINTS] += counter[0]
 
