@@ -28,7 +28,9 @@ class Columns:
     directions: np.ndarray
     thickness: float
     cut: np.ndarray
-    """(K,) whether any sheet comes near the columns of a patch, so that they may end early."""
+    """(K,) whether any sheet crosses columns of a patch, so that they end early."""
+    near: list
+    """(K,) patches whose boxes meet the box of the columns of each."""
 
     @property
     def size(self) -> float:
@@ -74,22 +76,23 @@ def columns_of(surface, thickness: float, *, as_sampled: bool = False) -> Column
         for nodes, out in zip((own.point, own.direction) if own else nodes_of(surface, quad), (corners, directions)):
             four = [nodes[:-1, :-1], nodes[:-1, 1:], nodes[1:, :-1], nodes[1:, 1:]]
             out.append(np.stack([x.reshape(-1, 3) for x in four], axis=1))
-    found = Columns(np.concatenate(corners), np.concatenate(directions), thickness, np.zeros(0, bool))
-    found.cut = np.array([_may_be_cut(found, k) for k in range(len(found.corners))])
+    found = Columns(np.concatenate(corners), np.concatenate(directions), thickness, np.zeros(0, bool), [])
+    found.near = [_near(found, k) for k in range(len(found.corners))]
+    found.cut = np.array([_is_cut(found, k) for k in range(len(found.corners))])
     return found
 
 
-def _may_be_cut(columns: Columns, k: int) -> bool:
+def _near(columns: Columns, k: int) -> np.ndarray:
     both = np.concatenate([columns.corners[k], columns.corners[k] - columns.thickness * columns.directions[k]])
     low, high = columns.corners.min(axis=1), columns.corners.max(axis=1)
-    near = ((low <= both.max(axis=0)) & (high >= both.min(axis=0))).all(axis=1)
-    near[k] = False
-    if not near.any():
-        return False
+    return np.flatnonzero(((low <= both.max(axis=0)) & (high >= both.min(axis=0))).all(axis=1))
+
+
+def _is_cut(columns: Columns, k: int) -> bool:
     # Neighbours are near all columns of a patch; only crossings count. Some columns of the patch, its borders included.
     u, v = (x.reshape(-1) for x in np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 1, 9)))
     rows = np.full(len(u), k)
-    return bool((cut_lengths(columns, rows, u, v, np.flatnonzero(near)) < columns.thickness).any())
+    return bool((cut_lengths(columns, rows, u, v, columns.near[k]) < columns.thickness).any())
 
 
 def mix(corners: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -226,8 +229,8 @@ def _close_in(columns: Columns, chosen: np.ndarray, shape, row: np.ndarray, thic
         cut = columns.cut[at] & (thickness > 0.0)
         if cut.any():
             rows = np.repeat(at[cut], a.shape[1])
-            every = np.arange(len(columns.corners))
-            length[cut] = cut_lengths(columns, rows, a[cut].ravel(), b[cut].ravel(), every).reshape(-1, a.shape[1])
+            among = np.unique(np.concatenate([columns.near[k] for k in np.unique(at[cut])]))
+            length[cut] = cut_lengths(columns, rows, a[cut].ravel(), b[cut].ravel(), among).reshape(-1, a.shape[1])
         x = mix(columns.corners[at][:, None], a, b)
         x = x - (tried[..., 2] * length)[..., None] * mix(columns.directions[at][:, None], a, b)
         far = shape_distance(shape, local(x.reshape(1, -1, 3), row)).reshape(a.shape)
@@ -249,15 +252,17 @@ def _close_in(columns: Columns, chosen: np.ndarray, shape, row: np.ndarray, thic
     return value[first], spot
 
 
-def nearest_skin(columns: Columns, borders: Columns, points: np.ndarray) -> np.ndarray:
-    """(N,) distance of points from the nearest of sheet, ends of the columns, and columns at the border."""
+def nearest_skin(columns: Columns, borders: Columns, points: np.ndarray, reach: float = 1e-2) -> np.ndarray:
+    """(N,) distance of points from the nearest of sheet, ends of the columns, and columns at the border; inf beyond `reach`."""
     point = thud.Sphere(1e-30)
     rows = np.concatenate([np.tile(np.eye(3).ravel(), (len(points), 1)), points], axis=1)
-    best = nearest_ground(columns, point, rows, sheet_only=True)[0]
-    bottom = Columns(columns.corners - columns.thickness * columns.directions, columns.directions, 0.0, columns.cut)
-    best = np.minimum(best, nearest_ground(bottom, point, rows, sheet_only=True)[0])
+    best = nearest_ground(columns, point, rows, sheet_only=True, reach=reach)[0]
+    bottom = Columns(
+        columns.corners - columns.thickness * columns.directions, columns.directions, 0.0, columns.cut, columns.near
+    )
+    best = np.minimum(best, nearest_ground(bottom, point, rows, sheet_only=True, reach=reach)[0])
     if len(borders.corners):
-        best = np.minimum(best, nearest_ground(borders, point, rows, sheet_only=True)[0])
+        best = np.minimum(best, nearest_ground(borders, point, rows, sheet_only=True, reach=reach)[0])
     return best
 
 
@@ -275,7 +280,7 @@ def border_columns(columns: Columns) -> Columns:
             c, d = columns.corners[k], columns.directions[k]
             out.append([c[i], c[j], c[i] - columns.thickness * d[i], c[j] - columns.thickness * d[j]])
             flat.append(d)
-    return Columns(np.array(out).reshape(-1, 4, 3), np.array(flat).reshape(-1, 4, 3), 0.0, np.zeros(len(out), bool))
+    return Columns(np.array(out).reshape(-1, 4, 3), np.array(flat).reshape(-1, 4, 3), 0.0, np.zeros(len(out), bool), [])
 
 
 def points_in_ground(columns: Columns, points: np.ndarray) -> np.ndarray:

@@ -103,11 +103,10 @@ def test_other_bytes_are_named():
     surface, data = surface_and_bytes()
     bare = fresh(surface)
     other, _ = surface_and_bytes(seed=7)
-    with pytest.raises(FileFormatError, match="made for another surface"):
-        other.with_index(data)
-    # How deep the ground is does not matter to it.
     deeper = replace(surface, thickness=1.0)
-    assert said(deeper.with_index(data)) == said(deeper)
+    for stranger in (other, deeper):
+        with pytest.raises(FileFormatError, match="made for another surface"):
+            stranger.with_index(data)
     with pytest.raises(FileFormatError, match="version 9; this thud reads version 1"):
         bare.with_index(data[:8] + struct.pack("<I", 9) + data[12:])
     for wrong in (b"", data[:40], b"PK" + data[2:]):

@@ -1,4 +1,4 @@
-"""Where a surface ends: edges of quads that no other quad shares."""
+"""Where a surface ends: edges of quads that no other quad shares. Boxes of the faces that the ground has there and below."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from thud.terrain.surface import DisplacedSurface
@@ -57,3 +57,37 @@ def rim_bits(surface: DisplacedSurface) -> npt.NDArray[np.uint8]:
     bits = np.zeros(len(quads), dtype=np.uint8)
     np.bitwise_or.at(bits, owner[alone], (1 << edge[alone]).astype(np.uint8))
     return bits
+
+
+def face_boxes(surface: DisplacedSurface, boxes: Floats, skip: Ints, item: Ints, rim: npt.NDArray[np.uint8]) -> Floats:
+    """(K, 6) boxes of the nodes of the surface's tree over bottom and sides of the primitives' ground; `boxes` (P, 6) hold the
+    sheet."""
+    primitives, quads = np.asarray(surface.primitives), np.asarray(surface.quads)
+    owner = surface._primitive_quads
+    ways = surface.ways_down[np.where(primitives < 0, primitives[:, :1], primitives)]
+    low, high = np.full((len(quads), 3), np.inf), np.full((len(quads), 3), -np.inf)
+    np.minimum.at(low, owner, ways.min(axis=1))
+    np.maximum.at(high, owner, ways.max(axis=1))
+    low, high = low[owner], high[owner]
+    ends = rim[owner][:, None] > 0
+    # Sides begin at the sheet.
+    leaf = np.concatenate(
+        [
+            boxes[:, :3] + np.where(ends, np.minimum(low, 0.0), low),
+            boxes[:, 3:] + np.where(ends, np.maximum(high, 0.0), high),
+        ],
+        axis=1,
+    )
+    found = np.empty((len(skip), 6))
+    is_leaf = item >= 0
+    found[is_leaf] = leaf[item[is_leaf]]
+    # A node comes before its children: the first is next to it, the second after what the first holds.
+    for k in np.flatnonzero(~is_leaf)[::-1].tolist():
+        first = k + 1
+        second = int(skip[first])
+        if second < skip[k]:
+            found[k, :3] = np.minimum(found[first, :3], found[second, :3])
+            found[k, 3:] = np.maximum(found[first, 3:], found[second, 3:])
+        else:
+            found[k] = found[first]
+    return found

@@ -15,7 +15,8 @@ from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryEr
 from thud.gates import as_directions, as_points, as_positive
 from thud.shapes.shape import Part, Shape, box_of_points
 from thud.terrain import surface_check as check
-from thud.terrain.rim import rim_bits
+from thud.terrain.bounding.tolerances import PLANE_SLACK
+from thud.terrain.rim import face_boxes, rim_bits
 from thud.terrain.surface_arrays import MATERIAL, QUAD, SIDE, SurfaceArrays
 from thud.terrain.tolerances import DETAIL_RATIO
 
@@ -127,7 +128,8 @@ class DisplacedSurface(Shape):
                 ratio=self.detail_ratio,
                 thickness=np.inf,
                 rim=np.zeros(0, dtype=np.uint8),
-                drop=np.zeros(6),
+                face_boxes=np.zeros((0, 6), dtype=np.float32),
+                fall=np.zeros((0, 2)),
             )
         )
 
@@ -211,11 +213,24 @@ class DisplacedSurface(Shape):
         longest = float(np.linalg.norm(np.diff(positions[ring], axis=1), axis=2).max())
         return float(2.0 ** np.floor(np.log2(longest / float(np.linalg.norm(directions, axis=1).mean()))))
 
-    @cached_property
-    def _drop(self) -> Floats:
-        """(6,) box of the ways from samples to the ends of their columns."""
-        ways = -self.ground_thickness * np.asarray(self.directions)
-        return np.concatenate([ways.min(axis=0), ways.max(axis=0)])
+    @property
+    def ways_down(self) -> Floats:
+        """(V, 3) from a vertex, moved along its direction, to the end of its column, metres."""
+        return np.asarray(-self.ground_thickness * np.asarray(self.directions))
+
+    def _fall(self, planes: Floats) -> Floats:
+        """(P, 2) least and greatest rise along each primitive's normal of the ways to the ends of its quad's columns."""
+        primitives, owner = np.asarray(self.primitives), self._primitive_quads
+        first, count = self._bare.quads[owner, 3], self._bare.quads[owner, 4]
+        ways = self.ways_down
+        found = np.tile([np.inf, -np.inf], (len(owner), 1))
+        for k in range(int(count.max())):
+            own = primitives[np.where(k < count, first + k, first)]
+            rise = np.einsum("pvi,pi->pv", ways[np.where(own < 0, own[:, :1], own)], planes[:, :3])
+            found[:, 0] = np.minimum(found[:, 0], rise.min(axis=1))
+            found[:, 1] = np.maximum(found[:, 1], rise.max(axis=1))
+        # Rounding must not lose what touches a plane.
+        return np.ascontiguousarray(found + np.abs(found) * [-PLANE_SLACK, PLANE_SLACK])
 
     @cached_property
     def _bounded(self) -> tuple[Floats, Floats]:
@@ -248,6 +263,7 @@ class DisplacedSurface(Shape):
         maps = bounding_maps(self._bare.quads[:, SIDE].astype(np.int64), get, ratio=self.detail_ratio)
         planes, boxes = self._bounded
         nodes, skip, item = build_morton_tree(boxes)
+        rim = rim_bits(self)
         index = SurfaceIndex(
             planes=planes,
             node_boxes=outward(nodes),
@@ -258,7 +274,9 @@ class DisplacedSurface(Shape):
             flat=maps.flat,
             unconverged=maps.unconverged,
             box=np.concatenate([boxes[:, :3].min(axis=0), boxes[:, 3:].max(axis=0)]),
-            rim=rim_bits(self),
+            rim=rim,
+            face_boxes=outward(face_boxes(self, boxes, skip, item, rim)),
+            fall=self._fall(planes),
         )
         self.__dict__.pop("_bounded", None)
         return index
@@ -267,13 +285,13 @@ class DisplacedSurface(Shape):
     def arrays(self) -> SurfaceArrays:
         """What kernels read: with planes, tree and bounding maps."""
         index = {name: value for name, value in self._index._asdict().items() if name in SurfaceArrays._fields}
-        return self._bare._replace(**index, thickness=self.ground_thickness, drop=self._drop)
+        return self._bare._replace(**index, thickness=self.ground_thickness)
 
     def index_bytes(self) -> bytes:
         """Planes, tree and bounding maps as bytes, for `with_index`: made now if they are not there."""
         from thud.terrain.surface_index import index_to_bytes
 
-        return index_to_bytes(self._index, self._bare)
+        return index_to_bytes(self._index, self._bare._replace(thickness=self.ground_thickness))
 
     def with_index(self, data: IndexBytes) -> DisplacedSurface:
         """The same surface with its planes, tree and bounding maps from `index_bytes`, which are then not made anew.
@@ -289,7 +307,7 @@ class DisplacedSurface(Shape):
         from thud.terrain.surface_index import index_from_bytes
 
         found = copy.copy(self)
-        found.__dict__["_index"] = index_from_bytes(data, self._bare)
+        found.__dict__["_index"] = index_from_bytes(data, self._bare._replace(thickness=self.ground_thickness))
         return found
 
     # --- queries ------------------------------------------------------------------------------------------------------------
@@ -370,7 +388,7 @@ class DisplacedSurface(Shape):
     @property
     def nbytes(self) -> int:
         """Bytes of all that it holds once a query was asked: base mesh, maps, planes, tree and bounding maps."""
-        arrays = (*self.arrays, self._bare.drop, self._index.unconverged, self._index.box, self._corners)
+        arrays = (*self.arrays, self._index.unconverged, self._index.box, self._corners)
         return int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
     # --- as a shape ---------------------------------------------------------------------------------------------------------
@@ -386,7 +404,8 @@ class DisplacedSurface(Shape):
             box = self._index.box
         else:
             box = np.concatenate([self._bounded[1][:, :3].min(axis=0), self._bounded[1][:, 3:].max(axis=0)])
-        box = np.concatenate([box[:3] + np.minimum(self._drop[:3], 0.0), box[3:] + np.maximum(self._drop[3:], 0.0)])
+        ways = self.ways_down
+        box = np.concatenate([box[:3] + np.minimum(ways.min(axis=0), 0.0), box[3:] + np.maximum(ways.max(axis=0), 0.0)])
         return np.array([[box[3 * (k >> i & 1) + i] for i in range(3)] for k in range(8)])
 
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:

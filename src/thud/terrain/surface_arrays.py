@@ -62,5 +62,7 @@ class SurfaceArrays(NamedTuple):
     """How deep the ground is below the surface, in lengths. Bounding planes are made with inf: they hold the sheet."""
     rim: npt.NDArray[np.uint8]
     """(Q,) bits 0 to 3: the surface ends at the quad's edge y = 0, x = side, y = side, x = 0, or at a part of it."""
-    drop: npt.NDArray[np.float64]
-    """(6,) box that holds the way from any sample to the end of its column."""
+    face_boxes: npt.NDArray[np.float32]
+    """(K, 6) the same tree over bottom and sides of the primitives' ground, rounded outward."""
+    fall: npt.NDArray[np.float64]
+    """(P, 2) least and greatest rise, along the primitive's normal, of the ways to the ends of its quad's columns."""

@@ -55,11 +55,16 @@ class SurfaceIndex(NamedTuple):
     """(6,) lowest and highest corner of the surface."""
     rim: npt.NDArray[np.uint8]
     """(Q,) where the surface ends."""
+    face_boxes: npt.NDArray[np.float32]
+    """(2 P - 1, 6)"""
+    fall: npt.NDArray[np.float64]
+    """(P, 2)"""
 
 
 #: Type and width of the sections' rows.
 _SECTIONS = (
     ("<f8", 8), ("<f4", 6), ("<i4", 2), ("<i8", 3), ("<f4", 1), ("u1", 1), ("u1", 1), ("<i8", 1), ("<f8", 1), ("u1", 1),
+    ("<f4", 6), ("<f8", 2),
 )  # fmt: skip
 _TABLE = 64
 _HEADER = _TABLE + -(-16 * len(_SECTIONS) // _ALIGNED) * _ALIGNED
@@ -74,7 +79,7 @@ def _digest(*arrays: Any) -> bytes:
 
 def surface_digest(surface: SurfaceArrays) -> bytes:
     """16 bytes that tell a surface from others: of all that its index depends on."""
-    arrays = [np.asarray(value) for value in (*surface[:7], surface.ratio)]
+    arrays = [np.asarray(value) for value in (*surface[:7], surface.ratio, surface.thickness)]
     sizes = np.array([size for array in arrays for size in array.shape], dtype="<i8")
     return _digest(sizes, *(array for array in arrays if array.size))
 
@@ -123,7 +128,20 @@ def index_from_bytes(data: IndexBytes, surface: SurfaceArrays) -> SurfaceIndex:
     primitives, sides = len(surface.primitives), surface.quads[:, SIDE].astype(np.int64)
     map_ints, lengths, cells = quad_offsets(sides)
     nodes = 2 * primitives - 1
-    wanted = [8 * primitives, 6 * nodes, 2 * nodes, 3 * len(sides), lengths, cells, cells, counts[7], 6, len(sides)]
+    wanted = [
+        8 * primitives,
+        6 * nodes,
+        2 * nodes,
+        3 * len(sides),
+        lengths,
+        cells,
+        cells,
+        counts[7],
+        6,
+        len(sides),
+        6 * nodes,
+        2 * primitives,
+    ]
     offsets, end = _offsets([min(count, size) for count in counts])
     if counts != wanted or counts[7] > len(sides) or [offset for offset, _ in table] != offsets or end != size:
         raise FileFormatError(f"index: sections of {counts} values, {end} bytes; expected {wanted}, one after the other")
@@ -158,7 +176,7 @@ def _view(part: npt.NDArray[np.uint8], kind: str, width: int) -> npt.NDArray[Any
 
 def _check(index: SurfaceIndex, map_ints: npt.NDArray[np.int64], sides: npt.NDArray[np.int64], primitives: int) -> None:
     """Named error for numbers that no index has."""
-    for name in ("planes", "node_boxes", "lengths", "box"):
+    for name in ("planes", "node_boxes", "lengths", "box", "fall"):
         if not np.isfinite(getattr(index, name)).all():
             raise FileFormatError(f"index: {name} has a value that is not finite")
     boxes = np.concatenate([index.node_boxes, index.box[None]])

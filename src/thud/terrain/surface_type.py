@@ -28,7 +28,8 @@ SURFACE = types.NamedTuple(
         types.int64,  # ratio
         types.float64,  # thickness
         _u1,  # rim
-        types.float64[::1],  # drop
+        _f2,  # face_boxes
+        _d2,  # fall
     ),
     SurfaceArrays,
 )

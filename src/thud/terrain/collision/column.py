@@ -15,10 +15,10 @@ import numpy as np
 from thud._core.decorators import exact_device, exact_kernel
 from thud.terrain.collision.patch import patch_point
 from thud.terrain.collision.rays import next_primitive, ray_primitive
-from thud.terrain.collision.tolerances import GROUND_NEXT, OWN_SHEET
+from thud.terrain.collision.tolerances import GROUND_NEXT, OWN_SHEET, SLAB_ROOM
 from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.projection.bilinear_inverse import bilinear_project
-from thud.terrain.sampling import along, node
+from thud.terrain.sampling import along, node, node_base
 from thud.terrain.surface_arrays import COUNT, FIRST, SIDE, V3
 
 _I = np.int64
@@ -129,6 +129,14 @@ def in_column(surface, p, space):
             low, high = min(low, min(tops[k, axis], ends[k, axis])), max(high, max(tops[k, axis], ends[k, axis]))
         if p[axis] < low or p[axis] > high:
             return False, 0.0, 0.0, 0.0
+    way = sub3(row3(ends, 0), row3(tops, 0))
+    m, n = across_columns(tops, way)
+    for side in range(2):
+        a = m if side == 0 else n
+        low, high = slab_of(tops, 4, a)
+        low_end, high_end = slab_of(ends, 4, a)
+        if beside(p, a, min(low, low_end), max(high, high_end)):
+            return False, 0.0, 0.0, 0.0
     t0, t1, t2, t3 = row3(tops, 0), row3(tops, 1), row3(tops, 3), row3(tops, 2)
     w0, w1, w2, w3 = (
         sub3(row3(ends, 0), t0), sub3(row3(ends, 1), t1), sub3(row3(ends, 3), t2), sub3(row3(ends, 2), t3),
@@ -168,13 +176,102 @@ def quad_drop(surface, quad):
 
 
 @exact_device
-def drop_heights(surface, quad, n):
-    """Least and greatest rise, along n, of the ways to the ends of a quad's columns."""
+def way_down(surface, quad, x, y):
+    """From a sample to the end of its column."""
+    _p, n = node_base(surface, quad, x, y)
+    return -surface.thickness * n[0], -surface.thickness * n[1], -surface.thickness * n[2]
+
+
+@exact_device
+def apart2(p, q):
+    """Squared distance."""
+    d = sub3(p, q)
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+
+
+@exact_kernel(inner="surface, i8, i8, i8, i8, i8, f8[:,::1]")
+def drop_cell(surface, quad, step, x, y, rims, points):
+    """Let the bounding volume of a cell hold the bottom below it instead, and what lies in between where the quad has sides,
+    all but what is returned: each corner goes down its own column, and what lies between corners does so to within how their
+    columns differ."""
+    pace = step * surface.ratio
+    w0, w1 = way_down(surface, quad, x * pace, y * pace), way_down(surface, quad, (x + 1) * pace, y * pace)
+    w2, w3 = way_down(surface, quad, x * pace, (y + 1) * pace), way_down(surface, quad, (x + 1) * pace, (y + 1) * pace)
+    for k in range(4):
+        way = w0 if k == 0 else (w1 if k == 1 else (w2 if k == 2 else w3))
+        for axis in range(3):
+            if rims == 0:
+                points[k, axis] += way[axis]
+            points[k + 4, axis] += way[axis]
+    if surface.quads[quad, COUNT] > 2:
+        # Vertices inside the quad may stand out.
+        lx, ly, lz, ux, uy, uz = quad_drop(surface, quad)
+        return math.sqrt((ux - lx) * (ux - lx) + (uy - ly) * (uy - ly) + (uz - lz) * (uz - lz))
+    most = max(max(apart2(w0, w1), apart2(w0, w2)), max(apart2(w0, w3), apart2(w1, w2)))
+    most = max(most, max(apart2(w1, w3), apart2(w2, w3)))
+    return math.sqrt(most)
+
+
+@exact_device
+def cross3(a, b):
+    """a x b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@exact_device
+def across_columns(points, w):
+    """Two directions across columns that run along w below the first four points: at right angles to their sides."""
+    e = (
+        points[1, 0] - points[0, 0] + points[3, 0] - points[2, 0], points[1, 1] - points[0, 1] + points[3, 1] - points[2, 1],
+        points[1, 2] - points[0, 2] + points[3, 2] - points[2, 2],
+    )  # fmt: skip
+    f = (
+        points[2, 0] - points[0, 0] + points[3, 0] - points[1, 0], points[2, 1] - points[0, 1] + points[3, 1] - points[1, 1],
+        points[2, 2] - points[0, 2] + points[3, 2] - points[1, 2],
+    )  # fmt: skip
+    return cross3(e, w), cross3(f, w)
+
+
+@exact_device
+def slab_of(points, count, m):
+    """Least and greatest m . x of the first points."""
     low, high = math.inf, -math.inf
+    for k in range(count):
+        x = m[0] * points[k, 0] + m[1] * points[k, 1] + m[2] * points[k, 2]
+        low, high = min(low, x), max(high, x)
+    return low, high
+
+
+@exact_device
+def beside(p, m, low, high):
+    """Whether m . p is not between two bounds, by more than rounding."""
+    x = m[0] * p[0] + m[1] * p[1] + m[2] * p[2]
+    room = SLAB_ROOM * (abs(low) + abs(high) + abs(m[0] * p[0]) + abs(m[1] * p[1]) + abs(m[2] * p[2]))
+    return x < low - room or x > high + room
+
+
+@exact_device
+def ways_along(surface, quad, m):
+    """Least and greatest m . w of no way and the ways w to the ends of a quad's columns."""
+    low, high = 0.0, 0.0
     first, deep = _I(surface.quads[quad, FIRST]), -surface.thickness
     for k in range(first, first + _I(surface.quads[quad, COUNT])):
         for i in range(3 if surface.primitives[k, V3] < 0 else 4):
             v = surface.primitives[k, i]
-            rise = deep * (n[0] * surface.vertices[v, 3] + n[1] * surface.vertices[v, 4] + n[2] * surface.vertices[v, 5])
+            rise = deep * (m[0] * surface.vertices[v, 3] + m[1] * surface.vertices[v, 4] + m[2] * surface.vertices[v, 5])
             low, high = min(low, rise), max(high, rise)
     return low, high
+
+
+@exact_kernel(inner="surface, i8, vec3, UniTuple(f8, 6), f8[:,::1]")
+def beside_cell(surface, quad, p, drop, points):
+    """Whether a point is beside all columns of a cell, whose bounding volume is the eight points."""
+    w = (drop[0] + drop[3], drop[1] + drop[4], drop[2] + drop[5])
+    m, n = across_columns(points, w)
+    low, high = slab_of(points, 8, m)
+    less, more = ways_along(surface, quad, m)
+    if beside(p, m, low + less, high + more):
+        return True
+    low, high = slab_of(points, 8, n)
+    less, more = ways_along(surface, quad, n)
+    return beside(p, n, low + less, high + more)

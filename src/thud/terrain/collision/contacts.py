@@ -24,20 +24,30 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import CAST_UNCONVERGED, HIT, OVERLAPPING, SEPARATED
 from thud.constants import TINY
+from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.gjk import part_size
 from thud.convex.own_parts import own_parts
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
-from thud.shapes.shape import BOX, HALF_SPACE, HULL
-from thud.terrain.collision.column import FACES, SHEET, load_column, set_face
+from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
+from thud.terrain.collision.column import FACES, load_column, set_face
 from thud.terrain.collision.ground_walk import near_ground_parts, part_center, part_in_ground, walk_ground
 from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import line_meets_patch, patch_normal
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
-from thud.terrain.collision.tolerances import LIFT_APART, LIFT_CLEAR, LIFT_LEAST, LIFT_STEEP, ON_EDGE, SAME_NORMAL
+from thud.terrain.collision.tolerances import (
+    BURIED_STEPS,
+    LIFT_APART,
+    LIFT_CLEAR,
+    LIFT_LEAST,
+    LIFT_STEEP,
+    ON_EDGE,
+    SAME_NORMAL,
+)
+from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.walk import heights, part_box, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, PartQuery, new_work_space
 from thud.terrain.surface_arrays import SIDE
@@ -46,10 +56,10 @@ _I = np.int64
 
 
 # Columns of a contact: depth, normal from the ground to the part (3), point on the ground (3), part, number of face and of the
-# part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 for a part that is in the ground
-# as a whole, of which this is a guess.
-DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, BURIED = 0, 1, 4, 7, 8, 9, 10, 11
-CONTACT = 12
+# part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 where the
+# depth is one to the tetrahedron of the patch; 1 to be left out.
+DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT = 0, 1, 4, 7, 8, 9, 10, 11, 12
+CONTACT = 13
 
 
 @device
@@ -58,7 +68,8 @@ def put_contact(contacts, k, depth, n, p, part, number, row, edge):
     contacts[k, DEPTH], contacts[k, PART], contacts[k, PATCH] = depth, np.float64(part), np.float64(number)
     contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2] = n
     contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
-    contacts[k, ROW], contacts[k, EDGE], contacts[k, BURIED] = np.float64(row), (1.0 if edge else 0.0), 0.0
+    contacts[k, ROW], contacts[k, EDGE] = np.float64(row), (1.0 if edge else 0.0)
+    contacts[k, ROUGH], contacts[k, OUT] = 0.0, 0.0
 
 
 @device
@@ -82,39 +93,65 @@ def patch_size(corners):
     return math.sqrt(max(norm2(d), norm2(e)))
 
 
+@device
+def start_of_lift(parts, query, corners, n, margin):
+    """(whether there is one, how far up, how far down again): along n, so that the part does not begin in touch."""
+    low, _high = heights(parts, query.b, query.r, query.t, n)
+    top = -math.inf
+    for k in range(4):
+        top = max(top, n[0] * corners[k, 0] + n[1] * corners[k, 1] + n[2] * corners[k, 2])
+    up = max(top - low, 0.0)
+    up += margin + LIFT_CLEAR * (up + margin) + LIFT_LEAST * (part_size(parts, query.a, query.b) + abs(top) + abs(low))
+    return low > -math.inf, up, up + margin
+
+
+@kernel(inner="parts, part_query, work_space, vec3, f8")
+def rough_lift(parts, query, space, n, margin):
+    """(found, depth, point): `lift` for the tetrahedron of the patch: up to a quarter of its twist too much."""
+    good, up, way = start_of_lift(parts, query, space.corners, n, margin)
+    o = set_points(parts, query.a, space.corners, 4)
+    if not good:
+        return False, 0.0, o
+    t = query.t
+    at = (t[0] + up * n[0] - o[0], t[1] + up * n[1] - o[1], t[2] + up * n[2] - o[2])
+    down = (-way * n[0], -way * n[1], -way * n[2])
+    status, time, p, _n = cast_pair(parts, query.a, query.b, query.r, at, down, 1.0)
+    found = status in (HIT, CAST_UNCONVERGED)
+    return found, up - time * way, (p[0] + o[0], p[1] + o[1], p[2] + o[2])
+
+
 @kernel(inner="surface, parts, part_query, work_space, vec3, f8")
 def lift(surface, parts, query, space, n, margin):
     """(found, depth, point): how far a part must be lifted along n to clear the patch in `space`; negative if it can be
     lowered, by no more than `margin`."""
     a, b, r, t, _m, _mode = query
-    corners = space.corners
-    low, _high = heights(parts, b, r, t, n)
     zero = (0.0, 0.0, 0.0)
-    if not low > -math.inf:
+    good, up, way = start_of_lift(parts, query, space.corners, n, margin)
+    if not good:
         return False, 0.0, zero
-    top = -math.inf
-    for k in range(4):
-        top = max(top, n[0] * corners[k, 0] + n[1] * corners[k, 1] + n[2] * corners[k, 2])
-    # Well above it, so that the cast does not start in touch.
-    up = max(top - low, 0.0)
-    up += margin + LIFT_CLEAR * (up + margin) + LIFT_LEAST * (part_size(parts, a, b) + abs(top) + abs(low))
-    way = up + margin
     start = (t[0] + up * n[0], t[1] + up * n[1], t[2] + up * n[2])
     down = (-way * n[0], -way * n[1], -way * n[2])
-    hit, status, time, p, _n = patch_query(surface, parts, PartQuery(a, b, r, start, down, _I(CAST)), space, _I(SHEET), 1.0)
+    hit, status, time, p, _n = patch_query(parts, PartQuery(a, b, r, start, down, _I(CAST)), space, 1.0)
     if not hit or (status != HIT and status != CAST_UNCONVERGED):
         return False, 0.0, zero
-    # From a little above where it first touches pieces of the patch: their distance is the rest of the way.
-    depth = up - time * way
-    apart = LIFT_APART * patch_size(corners)
-    lifted = (t[0] + (depth + apart) * n[0], t[1] + (depth + apart) * n[1], t[2] + (depth + apart) * n[2])
-    above = PartQuery(a, b, r, lifted, zero, _I(DISTANCE))
-    hit, status, d, q, away = patch_query(surface, parts, above, space, _I(SHEET), math.inf)
+    _found, depth, p = settled(surface, parts, query, space, n, up - time * way, p)
+    return settled(surface, parts, query, space, n, depth, p)
+
+
+@kernel(inner="surface, parts, part_query, work_space, vec3, f8, vec3")
+def settled(surface, parts, query, space, n, depth, p):
+    """(found, depth, point): a depth along n that a cast onto the patch in `space` ended a little early for, made exact: from a
+    little above there, their distance is the rest of the way."""
+    a, b, r, t, still, _mode = query
+    corners = space.corners
+    back = depth + LIFT_APART * patch_size(corners)
+    lifted = (t[0] + back * n[0], t[1] + back * n[1], t[2] + back * n[2])
+    above = PartQuery(a, b, r, lifted, still, _I(DISTANCE))
+    hit, status, d, q, away = patch_query(parts, above, space, math.inf)
     steep = dot(n, away)
     if not hit or status != SEPARATED or not steep > LIFT_STEEP:
         return True, depth, p
     # The part's point, where the part is; along n from there to the patch itself.
-    back = depth + apart
     y = (q[0] + d * away[0] - back * n[0], q[1] + d * away[1] - back * n[1], q[2] + d * away[2] - back * n[2])
     depth = back - d / steep
     done, u, v, along = line_on_patch(corners, y, n, space.result[PLACE], space.result[PLACE + 1], depth)
@@ -210,7 +247,7 @@ def face_contacts(surface, parts, query, space, margin, count, contacts_out):
             continue
         # Apart, or a core that is.
         parts.reals[b, RADIUS] = 0.0
-        hit, status, d, p, n = patch_query(surface, parts, near, space, _I(SHEET), (radius + margin) * (1.0 + ON_EDGE) + TINY)
+        hit, status, d, p, n = patch_query(parts, near, space, (radius + margin) * (1.0 + ON_EDGE) + TINY)
         apart = hit and status == SEPARATED
         if apart:
             d, p, n = exact_nearest(parts, near, space, d, p, n)
@@ -221,30 +258,50 @@ def face_contacts(surface, parts, query, space, margin, count, contacts_out):
             edge = on_edge(u, v)
             if d > radius + margin:
                 continue
-            if front > 0.0 or edge:
-                if front > 0.0:
-                    put_contact(contacts_out, kept, radius - d, n, p, b, number, k, edge)
-                    kept += 1
+            if front > 0.0:
+                put_contact(contacts_out, kept, radius - d, n, p, b, number, k, edge)
+                kept += 1
+            if front > 0.0 or edge or d > radius or radius == 0.0:
                 continue
-            if radius > 0.0 and d <= radius:
-                # The core is behind the face: out through it.
+            # The core is behind the face: out through it, a sphere the way it came, what is longer as other parts.
+            if parts.ints[b, KIND] == SPHERE:
                 put_contact(contacts_out, kept, radius + d, (-n[0], -n[1], -n[2]), p, b, number, k, edge)
                 kept += 1
-            continue
+                continue
         if not hit:
             continue
         n = unit_or(patch_area_normal(corners), patch_normal(corners, 0.5, 0.5))
         if norm2(n) == 0.0:
             continue
-        hit, depth, p = lift(surface, parts, query, space, n, margin)
+        hit, depth, p = rough_lift(parts, query, space, n, margin)
         if norm2(mean) > 0.0 and dot(mean, n) < 1.0 - SAME_NORMAL:
-            again, other, q = lift(surface, parts, query, space, mean, margin)
+            again, other, q = rough_lift(parts, query, space, mean, margin)
             if again and (not hit or other < depth):
                 hit, depth, p, n = True, other, q, mean
         if hit and depth >= -margin:
             put_contact(contacts_out, kept, depth, n, p, b, number, k, False)
+            contacts_out[kept, ROUGH] = 1.0
             kept += 1
     return kept
+
+
+@kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
+def make_exact(surface, parts, query, space, margin, kept, contacts):
+    """Contacts that were found by the tetrahedra of patches, on the patches themselves. Returns how many stay."""
+    stay = 0
+    for k in range(kept):
+        if contacts[k, ROUGH] > 0.0:
+            load_face(surface, space.found, _I(contacts[k, ROW]), space)
+            n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
+            hit, depth, p = lift(surface, parts, query, space, n, margin)
+            if not hit or depth < -margin:
+                continue
+            contacts[k, DEPTH] = depth
+            contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
+        for column in range(CONTACT):
+            contacts[stay, column] = contacts[k, column]
+        stay += 1
+    return stay
 
 
 @device
@@ -287,9 +344,9 @@ def drop_edges(surface, space, kept, contacts):
                 same = contacts[j, EDGE] > 0.0 and norm2(sub(p, contact_point(contacts, j))) <= least * least and j < i
                 good = not (deeper or same)
         # Marked, as those before are still compared with.
-        contacts[i, BURIED] = 0.0 if good else 1.0
+        contacts[i, OUT] = 0.0 if good else 1.0
     for i in range(kept):
-        if contacts[i, BURIED] == 0.0:
+        if contacts[i, OUT] == 0.0:
             for column in range(CONTACT):
                 contacts[stay, column] = contacts[i, column]
             stay += 1
@@ -355,27 +412,48 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
 
 @kernel(inner="surface, parts, part_query, work_space, f8[:,::1]")
 def buried_contact(surface, parts, query, space, contacts_out):
-    """A guess of the contact of a part that is in the ground as a whole: out by the nearest face, up to its tangent plane."""
+    """The contact of a part that touches no face from outside and is in the ground: out through the nearest face, along the
+    way to it, until it is free; then back until it touches. Returns how many, 0 or 1."""
     a, b, r, t, still, _mode = query
-    result = space.result
-    near = PartQuery(a, b, r, t, still, _I(DISTANCE))
+    result, found, box = space.result, space.found, space.box
     result[BEST], result[STATUS] = math.inf, SEPARATED
+    near = PartQuery(a, b, r, t, still, _I(DISTANCE))
     hits = walk_part(surface, parts, near, space, _I(0))
     hits += walk_ground(surface, parts, near, space, _I(0))
     if hits == 0:
         return 0
-    n = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2])
-    p = (result[POINT], result[POINT + 1], result[POINT + 2])
-    space.found[0, 0] = _I(result[FACE])
-    load_face(surface, space.found, 0, space)
+    n, p = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2]), (result[POINT], result[POINT + 1], result[POINT + 2])
     if norm2(n) == 0.0:
+        found[0, 0] = _I(result[FACE])
+        load_face(surface, found, 0, space)
         n = patch_normal(space.corners, result[PLACE], result[PLACE + 1])
-    low, _high = heights(parts, b, r, t, n)
+    low, high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
-    depth = max(dot(n, p) - low, 0.0)
-    put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, space.found, _I(0), _I(0)), 0, False)
-    contacts_out[0, BURIED] = 1.0
+    # Up to the tangent plane of the face, and on by its own height as long as something is in the way.
+    way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
+    for _ in range(BURIED_STEPS):
+        at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
+        there = PartQuery(a, b, r, at, still, _I(MEET))
+        part_box(parts, b, r, at, box)
+        result[BEST] = 0.0
+        if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
+            break
+        way += high - low
+    at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
+    back = PartQuery(a, b, r, at, (-way * n[0], -way * n[1], -way * n[2]), _I(CAST))
+    part_box(parts, b, r, at, box)
+    result[BEST], result[STATUS] = 1.0, SEPARATED
+    hits = walk_part(surface, parts, back, space, _I(0))
+    hits += walk_ground(surface, parts, back, space, _I(0))
+    depth = way
+    found[0, 0] = _I(result[FACE])
+    if hits > 0 and result[STATUS] == HIT:
+        load_face(surface, found, 0, space)
+        depth, p = way * (1.0 - result[BEST]), (result[POINT], result[POINT + 1], result[POINT + 2])
+        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
+        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
+    put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, found, _I(0), _I(0)), 0, False)
     return 1
 
 
@@ -431,7 +509,7 @@ def surface_contacts_rows(
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
         status, count, needed = SEPARATED, 0, _I(0)
-        many = near_ground_parts(surface, shape, r, t, margin, box, listed)
+        many = near_ground_parts(surface, shape, r, t, margin, True, box, listed)
         for i in range(many):
             b = listed[i]
             rb, tb = part_place(part_poses, b, r, t)
@@ -455,10 +533,15 @@ def surface_contacts_rows(
             if parts.ints[b, KIND] != HALF_SPACE:
                 # A half-space goes back from all of the ground at once.
                 kept = _I(shortest_way(space, kept, local))
+            # Those that are kept are made exact, then vertices are added to them.
+            kept = _I(spread_out(local, kept, most))
+            kept = _I(make_exact(surface, parts, query, space, margin, kept, local))
             kept = _I(add_vertices(surface, parts, query, space, margin, kept, local))
             if not any_deep(local, kept):
+                inside = PartQuery(a, b, rb, tb, still, _I(MEET))
                 part_box(parts, b, rb, tb, box)
-                if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+                if part_in_ground(surface, parts, inside, space):
+                    part_box(parts, b, rb, tb, box)
                     kept = _I(buried_contact(surface, parts, query, space, local))
             kept = spread_out(local, kept, most)
             for k in range(kept):

@@ -31,7 +31,6 @@ from thud.results import Distances, PartDistances
 from thud.shapes.convex_hull import ConvexHull
 from thud.shapes.shape import Shape
 from thud.terrain.collision import queries
-from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.meets import part_place
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.patch_query import DISTANCE, GATHER, patch_query
@@ -83,7 +82,7 @@ def patch_distance_rows(start, stop, surface, shape, pose_s, pose_o, patches, ou
         rb, tb = part_place(part_poses, b, r, t)
         load_patch(surface, patches[row, 1], patches[row, 2], patches[row, 3], space.corners)
         query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
-        _hit, status, value, p, n = patch_query(surface, parts, query, space, _I(SHEET), math.inf)
+        _hit, status, value, p, n = patch_query(parts, query, space, math.inf)
         p, n = transform(world_r, world_t, p), rotate(world_r, n)
         out.distance[row], out.status[row] = value, status
         for k in range(3):

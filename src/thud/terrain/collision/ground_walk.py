@@ -7,22 +7,42 @@ done here for the other faces, with the boxes of the sheet grown by the way to t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from thud._core.decorators import device, kernel
-from thud._core.status import UNCONVERGED
+from thud._core.decorators import device, exact_kernel, kernel
+from thud._core.status import SEPARATED, UNCONVERGED
+from thud.convex.convex_pair import pair_intersects
+from thud.convex.gjk import center_axis
 from thud.math.pose import transform
-from thud.math.vec3 import dot
-from thud.shapes.packed import CENTER, KIND
+from thud.math.vec3 import dot, norm2, sub
+from thud.shapes.packed import CENTER, KIND, RADIUS
 from thud.shapes.shape import HALF_SPACE
 from thud.terrain.bounding.volume import EXTREME
-from thud.terrain.collision.column import BOTTOM, FACES, drop_heights, has_face, in_column, load_column, quad_drop, set_face
+from thud.terrain.collision.column import (
+    BOTTOM,
+    FACES,
+    beside_cell,
+    drop_cell,
+    face_is_ground,
+    has_face,
+    in_column,
+    load_column,
+    quad_drop,
+    set_face,
+)
+from thud.terrain.collision.ground import project
+from thud.terrain.collision.nearest import foot_on_patch
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
-from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell
-from thud.terrain.collision.walk import box_out_of_reach, heights, placed_node
-from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, new_work_space
-from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, UPPER
+from thud.terrain.collision.tolerances import BESIDE, HEIGHT_SLACK, OWN_SHEET
+from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
+from thud.terrain.collision.walk import box_out_of_reach, heights, heights_apart, placed_node
+from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, UNSURE, new_work_space
+from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE
+from thud.terrain.sampling import map_place
+from thud.terrain.surface_arrays import LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, SIDE, UPPER, V3, S, T
 
 _I = np.int64
 
@@ -43,33 +63,104 @@ def grown(box, drop):
 
 
 @device
-def grown_node(surface, k):
-    """Box of node k of the surface's tree with the ground below what it holds."""
-    b = surface.node_boxes
-    box = (
+def face_node(surface, k):
+    """Box of node k of the surface's tree over bottom and sides."""
+    b = surface.face_boxes
+    return (
         np.float64(b[k, 0]), np.float64(b[k, 1]), np.float64(b[k, 2]), np.float64(b[k, 3]), np.float64(b[k, 4]),
         np.float64(b[k, 5]),
     )  # fmt: skip
-    return grown(box, surface.drop)
 
 
 @device
-def dropped(box, drop):
-    """A box moved by the ways in another box."""
+def ground_node(surface, k):
+    """Box of node k of the surface's tree over the ground: what lies between sheet and bottom."""
+    b, c = surface.node_boxes, surface.face_boxes
     return (
-        box[0] + drop[0], box[1] + drop[1], box[2] + drop[2], box[3] + drop[3], box[4] + drop[4], box[5] + drop[5],
+        np.float64(min(b[k, 0], c[k, 0])), np.float64(min(b[k, 1], c[k, 1])), np.float64(min(b[k, 2], c[k, 2])),
+        np.float64(max(b[k, 3], c[k, 3])), np.float64(max(b[k, 4], c[k, 4])), np.float64(max(b[k, 5], c[k, 5])),
     )  # fmt: skip
+
+
+@exact_kernel(inner="surface, i8, vec3")
+def place_below(surface, k, p):
+    """(known, beside, s, t): where in its quad, in samples, a point lies below a triangle, by backward projection; beside: it
+    lies below none of its patches. The patches are bilinear in samples, so the place is theirs to within a part of a sample."""
+    quad = _I(surface.primitives[k, QUAD])
+    if surface.primitives[k, V3] >= 0:
+        return False, False, 0.0, 0.0
+    least, most = surface.planes[k, LEAST] - surface.thickness, surface.planes[k, MOST]
+    status, u, v, length = project(surface, k, p, least, most)
+    if status not in (INSIDE, OUTSIDE):
+        return False, False, 0.0, 0.0
+    if status == OUTSIDE and not min(u, min(v, 1.0 - u - v)) > -BESIDE:
+        return True, True, 0.0, 0.0
+    s, t = map_place(surface, k, 1.0 - u - v, u, v, 0.0)
+    if surface.details.shape[0] == 0 and surface.ratio == 1:
+        # Far above the samples around it there is no ground of theirs: the surface leaves their lengths by the second order
+        # alone.
+        low, high = math.inf, -math.inf
+        x, y, side = _I(surface.quads[quad, S]), _I(surface.quads[quad, T]), _I(surface.quads[quad, SIDE])
+        for j in range(max(_I(math.floor(t - 0.5)), y), min(_I(math.floor(t + 0.5)) + 1, y + side) + 1):
+            for i in range(max(_I(math.floor(s - 0.5)), x), min(_I(math.floor(s + 0.5)) + 1, x + side) + 1):
+                low = min(low, np.float64(surface.displacements[j, i]))
+                high = max(high, np.float64(surface.displacements[j, i]))
+        if length > high + (high - low) + BESIDE * OWN_SHEET * surface.thickness:
+            return True, True, 0.0, 0.0
+    return True, False, s - surface.ratio * surface.quads[quad, S], t - surface.ratio * surface.quads[quad, T]
+
+
+@exact_kernel(inner="surface, vec3, work_space, i8, i8, i8, i8, i8, i8")
+def in_columns(surface, p, space, item, quad, x0, y0, x1, y1):
+    """(whether a point is ground of any of the patches [x0, x1) x [y0, y1) of a primitive, x, y, a, b, part of the length)."""
+    shape = outline(surface, item)
+    for j in range(y0, y1):
+        for i in range(x0, x1):
+            if in_outline(shape, i, j, i + 1, j + 1):
+                load_column(surface, quad, i, j, space.tops, space.ends)
+                inside, a, b, part = in_column(surface, p, space)
+                if inside:
+                    return True, _I(i), _I(j), a, b, part
+    return False, _I(0), _I(0), 0.0, 0.0, 0.0
+
+
+@kernel(inner="surface, vec3, work_space, i8, i8")
+def in_cells(surface, p, space, item, quad):
+    """The same of all patches of a primitive, from the coarsest cells down."""
+    cells, points = space.cells, space.points
+    drop = quad_drop(surface, quad)
+    shape = outline(surface, item)
+    depth = push_coarsest(surface, quad, shape, cells)
+    while depth > 0:
+        depth -= 1
+        step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
+        finer = step // 2
+        if step > 1:
+            code, flat = load_cell(surface, quad, step, x, y, points)
+            if code != EXTREME:
+                lx, ly, lz, ux, uy, uz = grown(box_of(points, 8), drop)
+                if not (lx <= p[0] <= ux and ly <= p[1] <= uy and lz <= p[2] <= uz):
+                    continue
+                if beside_cell(surface, quad, p, drop, points):
+                    continue
+            finer >>= flat
+        if finer >= 2:
+            depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
+            continue
+        pace = step * surface.ratio
+        found = in_columns(surface, p, space, item, quad, x * pace, y * pace, (x + 1) * pace, (y + 1) * pace)
+        if found[0]:
+            return found
+    return False, _I(0), _I(0), 0.0, 0.0, 0.0
 
 
 @kernel(inner="surface, vec3, work_space")
 def in_ground(surface, p, space):
     """(whether a point is in the ground, quad, x, y, a, b of the sheet above it, part of the column's length)."""
-    cells, points = space.cells, space.points
-    none = (False, _I(-1), _I(0), _I(0), 0.0, 0.0, 0.0)
     space.counter[0] += 1
     k = _I(0)
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz, ux, uy, uz = grown_node(surface, k)
+        lx, ly, lz, ux, uy, uz = ground_node(surface, k)
         if not (lx <= p[0] <= ux and ly <= p[1] <= uy and lz <= p[2] <= uz):
             k = _I(surface.node_ints[k, 0])
             continue
@@ -79,35 +170,27 @@ def in_ground(surface, p, space):
             continue
         n, quad = normal_of(surface, item), _I(surface.primitives[item, QUAD])
         height = dot(n, p) - surface.planes[item, OFFSET]
-        if height > surface.planes[item, UPPER] or height < surface.planes[item, LOWER] + drop_heights(surface, quad, n)[0]:
+        if height > surface.planes[item, UPPER] or height < surface.planes[item, LOWER] + surface.fall[item, 0]:
             continue
-        drop = quad_drop(surface, quad)
-        shape = outline(surface, item)
-        depth = push_coarsest(surface, quad, shape, cells)
-        while depth > 0:
-            depth -= 1
-            step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
-            finer = step // 2
-            if step > 1:
-                code, flat = load_cell(surface, quad, step, x, y, points)
-                if code != EXTREME:
-                    lx, ly, lz, ux, uy, uz = grown(box_of(points, 8), drop)
-                    if not (lx <= p[0] <= ux and ly <= p[1] <= uy and lz <= p[2] <= uz):
-                        continue
-                finer >>= flat
-            if finer >= 2:
-                depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
-                continue
-            pace = step * surface.ratio
-            for j in range(y * pace, (y + 1) * pace):
-                for i in range(x * pace, (x + 1) * pace):
-                    if not in_outline(shape, i, j, i + 1, j + 1):
-                        continue
-                    load_column(surface, quad, i, j, space.tops, space.ends)
-                    inside, a, b, part = in_column(surface, p, space)
-                    if inside:
-                        return True, quad, _I(i), _I(j), a, b, part
-    return none
+        known, beside, s, t = place_below(surface, item, p)
+        if beside:
+            continue
+        if known:
+            most = surface.ratio * _I(surface.quads[quad, SIDE])
+            x0, y0 = max(_I(math.floor(s - 0.5)), 0), max(_I(math.floor(t - 0.5)), 0)
+            x1, y1 = min(_I(math.floor(s + 0.5)) + 1, most), min(_I(math.floor(t + 0.5)) + 1, most)
+            inside, x, y, a, b, part = in_columns(surface, p, space, item, quad, x0, y0, x1, y1)
+        else:
+            inside, x, y, a, b, part = in_cells(surface, p, space, item, quad)
+        if inside:
+            return True, quad, x, y, a, b, part
+    return False, _I(-1), _I(0), _I(0), 0.0, 0.0, 0.0
+
+
+@device
+def part_center(parts, b, r, t):
+    """Where the middle of a part is."""
+    return transform(r, t, (parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]))
 
 
 @kernel(inner="surface, parts, part_query, work_space, i8, i8, i8, i8, i8")
@@ -122,10 +205,16 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
         lx, ly, lz, ux, uy, uz = box_of(space.corners, 4)
         if box_out_of_reach(query, space.box, result[BEST], lx, ly, lz, ux, uy, uz):
             continue
-        hit, status, value, p, n = patch_query(surface, parts, query, space, _I(face), result[BEST])
+        hit, status, value, p, n = patch_query(parts, query, space, result[BEST])
         if not hit:
             if status == UNCONVERGED:
                 result[UNSURE] = 1.0
+            continue
+        # Where it is met the face must be ground.
+        u, v = result[PLACE], result[PLACE + 1]
+        if mode <= GATHER:
+            u, v = foot_on_patch(space.corners, part_center(parts, query.b, query.r, query.t), u, v)
+        if not face_is_ground(surface, space.corners, space.above, u, v, space):
             continue
         if mode == GATHER:
             if count < found.shape[0]:
@@ -148,12 +237,51 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
 def beyond_ground(surface, k, quad, low, high, rise, reach):
     """Whether heights along a primitive's normal, rising by `rise`, miss its bottom, and its sides if its quad has any, by more
     than `reach`."""
-    least, most = drop_heights(surface, quad, normal_of(surface, k))
+    least, most = surface.fall[k, 0], surface.fall[k, 1]
     offset = surface.planes[k, OFFSET]
     top = surface.planes[k, UPPER] + (max(most, 0.0) if surface.rim[quad] != 0 else most)
     return low + min(rise, 0.0) - offset > top + reach or high + max(rise, 0.0) - offset < (
         surface.planes[k, LOWER] + min(least, 0.0) - reach
     )
+
+
+@device
+def beside_box(parts, query, lx, ly, lz, ux, uy, uz):
+    """Whether a part is parted from a box by a plane across the line between their middles."""
+    b, r, t = query.b, query.r, query.t
+    if parts.ints[b, KIND] == HALF_SPACE:
+        return False
+    c, p = (0.5 * (lx + ux), 0.5 * (ly + uy), 0.5 * (lz + uz)), part_center(parts, b, r, t)
+    d = sub(p, c)
+    length = math.sqrt(norm2(d))
+    if not length > 0.0:
+        return False
+    n = (d[0] / length, d[1] / length, d[2] / length)
+    reach = 0.5 * (abs(n[0]) * (ux - lx) + abs(n[1]) * (uy - ly) + abs(n[2]) * (uz - lz))
+    low, _high = heights(parts, b, r, t, n)
+    return low - dot(n, c) > reach + HEIGHT_SLACK * (abs(low) + reach)
+
+
+@device
+def out_of_reach_by(query, space, points, slab, more):
+    """`out_of_reach` for eight points whose hull holds all but `more`."""
+    best = space.result[BEST]
+    lx, ly, lz, ux, uy, uz = box_of(points, 8)
+    if box_out_of_reach(query, space.box, best, lx - more, ly - more, lz - more, ux + more, uy + more, uz + more):
+        return True
+    return heights_apart(points, 8, slab[0], slab[1], slab[2], more + (best if query.mode == DISTANCE else 0.0))
+
+
+@device
+def volume_met(parts, query, space, more):
+    """Whether a part, rounded off by `more`, meets the hull of eight points."""
+    a, b, r, t, _m, _mode = query
+    o = set_points(parts, a, space.points, 8)
+    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+    parts.reals[a, RADIUS] = more
+    status, _axis = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))
+    parts.reals[a, RADIUS] = 0.0
+    return status != SEPARATED
 
 
 @kernel(inner="surface, parts, part_query, work_space, i8")
@@ -163,7 +291,7 @@ def walk_ground(surface, parts, query, space, count):
     box, cells, points, result = space.box, space.cells, space.points, space.result
     k = _I(0)
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz, ux, uy, uz = grown_node(surface, k)
+        lx, ly, lz, ux, uy, uz = face_node(surface, k)
         if box_out_of_reach(query, box, result[BEST], lx, ly, lz, ux, uy, uz):
             k = _I(surface.node_ints[k, 0])
             continue
@@ -175,9 +303,11 @@ def walk_ground(surface, parts, query, space, count):
         rims = _I(surface.rim[quad])
         low, high = heights(parts, b, r, t, n)
         rise = dot(n, m) * result[BEST] if mode == CAST else 0.0
-        if beyond_ground(surface, item, quad, low, high, rise, result[BEST] if mode == DISTANCE else 0.0):
+        reach = result[BEST] if mode == DISTANCE else 0.0
+        if beyond_ground(surface, item, quad, low, high, rise, reach):
             continue
-        drop = quad_drop(surface, quad)
+        if mode <= GATHER and beside_box(parts, query, lx, ly, lz, ux, uy, uz):
+            continue
         shape = outline(surface, item)
         depth = push_coarsest(surface, quad, shape, cells)
         while depth > 0:
@@ -187,9 +317,10 @@ def walk_ground(surface, parts, query, space, count):
             if step > 1:
                 code, flat = load_cell(surface, quad, step, x, y, points)
                 if code != EXTREME:
-                    own = box_of(points, 8)
-                    lx, ly, lz, ux, uy, uz = grown(own, drop) if rims != 0 else dropped(own, drop)
-                    if box_out_of_reach(query, box, result[BEST], lx, ly, lz, ux, uy, uz):
+                    more = drop_cell(surface, quad, step, x, y, rims, points)
+                    if out_of_reach_by(query, space, points, (n, low + min(rise, 0.0), high + max(rise, 0.0)), more):
+                        continue
+                    if mode <= GATHER and not volume_met(parts, query, space, more):
                         continue
                 finer >>= flat
             if finer >= 2:
@@ -205,41 +336,62 @@ def walk_ground(surface, parts, query, space, count):
     return count
 
 
-@kernel(inner="surface, f8[::1]")
-def box_near_ground(surface, box):
-    """Whether a box meets the box of any primitive's ground and comes between its planes."""
+@device
+def beside_oriented(r, c, h, lx, ly, lz, ux, uy, uz):
+    """Whether a box with axes r, middle c and half sizes h is parted from another by one of its own faces."""
+    x, y, z = 0.5 * (lx + ux) - c[0], 0.5 * (ly + uy) - c[1], 0.5 * (lz + uz) - c[2]
+    hx, hy, hz = 0.5 * (ux - lx), 0.5 * (uy - ly), 0.5 * (uz - lz)
+    for j in range(3):
+        off = abs(x * r[j] + y * r[3 + j] + z * r[6 + j])
+        reach = h[j] + hx * abs(r[j]) + hy * abs(r[3 + j]) + hz * abs(r[6 + j])
+        if off > reach + HEIGHT_SLACK * (off + reach):
+            return True
+    return False
+
+
+@kernel(inner="surface, mat3, vec3, vec3, f8[::1], b1")
+def box_near_ground(surface, r, c, h, box, inside):
+    """Whether a box with axes r, middle c and half sizes h, and `box` about it, may touch bottom or sides of any primitive's
+    ground, or, with `inside`, come near any of it."""
     k = _I(0)
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz, ux, uy, uz = grown_node(surface, k)
-        if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0):
+        lx, ly, lz, ux, uy, uz = ground_node(surface, k) if inside else face_node(surface, k)
+        if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0) or beside_oriented(r, c, h, lx, ly, lz, ux, uy, uz):
             k = _I(surface.node_ints[k, 0])
             continue
         item = _I(surface.node_ints[k, 1])
         k += 1
         if item < 0:
             continue
-        n, middle, half = normal_of(surface, item), 0.0, 0.0
-        for axis in range(3):
-            middle += 0.5 * n[axis] * (box[axis] + box[axis + 3])
-            half += 0.5 * abs(n[axis]) * (box[axis + 3] - box[axis])
-        least, most = drop_heights(surface, _I(surface.primitives[item, QUAD]), n)
-        height = middle - surface.planes[item, OFFSET]
-        if height - half <= surface.planes[item, UPPER] + max(most, 0.0) and (
-            height + half >= surface.planes[item, LOWER] + min(least, 0.0)
-        ):
+        n = normal_of(surface, item)
+        middle, half = dot(n, c), 0.0
+        for j in range(3):
+            half += h[j] * abs(n[0] * r[j] + n[1] * r[3 + j] + n[2] * r[6 + j])
+        if inside:
+            height = middle - surface.planes[item, OFFSET]
+            if height - half <= surface.planes[item, UPPER] + max(surface.fall[item, 1], 0.0) and (
+                height + half >= surface.planes[item, LOWER] + min(surface.fall[item, 0], 0.0)
+            ):
+                return True
+        elif not beyond_ground(surface, item, _I(surface.primitives[item, QUAD]), middle - half, middle + half, 0.0, 0.0):
             return True
     return False
 
 
-@kernel(inner="surface, query_object, mat3, vec3, f8, f8[::1], i8[::1]")
-def near_ground_parts(surface, shape, r, t, margin, box, parts_out):
-    """Parts of a compound at (r, t) that may meet the ground or come within `margin`, by the tree over them. Returns how
-    many."""
+@kernel(inner="surface, query_object, mat3, vec3, f8, b1, f8[::1], i8[::1]")
+def near_ground_parts(surface, shape, r, t, margin, inside, box, parts_out):
+    """Parts of a compound at (r, t) that may touch bottom or sides or come within `margin`, by the tree over them; with
+    `inside` all that may be in the ground. Returns how many."""
     node_boxes, node_ints = shape.node_boxes, shape.node_ints
     count = 0
     k = _I(0)
     while k < node_ints.shape[0]:
-        if not placed_node(node_boxes, k, r, t, margin, box) or box_near_ground(surface, box):
+        c = (
+            0.5 * (node_boxes[k, 0] + node_boxes[k, 3]), 0.5 * (node_boxes[k, 1] + node_boxes[k, 4]),
+            0.5 * (node_boxes[k, 2] + node_boxes[k, 5]),
+        )  # fmt: skip
+        h = (node_boxes[k, 3] - c[0] + margin, node_boxes[k, 4] - c[1] + margin, node_boxes[k, 5] - c[2] + margin)
+        if not placed_node(node_boxes, k, r, t, margin, box) or box_near_ground(surface, r, transform(r, t, c), h, box, inside):
             if node_ints[k, 1] >= 0:
                 parts_out[count] = node_ints[k, 1]
                 count += 1
@@ -252,30 +404,24 @@ def near_ground_parts(surface, shape, r, t, margin, box, parts_out):
     return count
 
 
-@device
-def part_center(parts, b, r, t):
-    """Where the middle of a part is."""
-    return transform(r, t, (parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]))
+@kernel(inner="surface, parts, part_query, work_space")
+def part_inside(surface, parts, query, space):
+    """(whether the middle of a part is in the ground, quad, x, y of the patch above, the middle). A part that touches no face
+    of the ground is inside as a whole or not at all."""
+    p = part_center(parts, query.b, query.r, query.t)
+    if parts.ints[query.b, KIND] == HALF_SPACE:
+        return False, _I(-1), _I(0), _I(0), p
+    inside, quad, x, y, _a, _b, _part = in_ground(surface, p, space)
+    return inside, quad, x, y, p
 
 
 @kernel(inner="surface, parts, part_query, work_space")
 def part_in_ground(surface, parts, query, space):
-    """(whether a part that touches no patch of the sheet meets the ground, quad, x, y of a patch above, a point of the
-    ground). The part's box is in `space`."""
-    b, r, t = query.b, query.r, query.t
-    result, found = space.result, space.found
-    none = (False, _I(-1), _I(0), _I(0), t)
-    if parts.ints[b, KIND] != HALF_SPACE:
-        if not box_near_ground(surface, space.box):
-            return none
-        p = part_center(parts, b, r, t)
-        inside, quad, x, y, _a, _b, _part = in_ground(surface, p, space)
-        if inside:
-            return True, quad, x, y, p
-    result[BEST] = 0.0
-    if walk_ground(surface, parts, query, space, _I(0)) > 0:
-        return True, found[0, 1], found[0, 2], found[0, 3], (result[POINT], result[POINT + 1], result[POINT + 2])
-    return none
+    """Whether a part that touches no patch of the sheet meets the ground. Its box is in `space`."""
+    if part_inside(surface, parts, query, space)[0]:
+        return True
+    space.result[BEST] = 0.0
+    return walk_ground(surface, parts, query, space, _I(0)) > 0
 
 
 @kernel("i8, i8, surface, f8[:,::1], u1[::1]")

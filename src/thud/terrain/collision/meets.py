@@ -18,8 +18,8 @@ from thud.math.vec3 import load3, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
-from thud.terrain.collision.column import SHEET, load_column, set_face
-from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
+from thud.terrain.collision.column import load_column, set_face
+from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, walk_ground
 from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
@@ -84,7 +84,7 @@ def surface_intersects_rows(
             rb, tb = part_place(part_poses, guess, r, t)
             load_patch(surface, last_inout[row, 1], last_inout[row, 2], last_inout[row, 3], corners)
             query = PartQuery(a, guess, rb, tb, still, _I(MEET))
-            hit, outcome, _v, _p, _n = patch_query(surface, parts, query, space, _I(SHEET), 0.0)
+            hit, outcome, _v, _p, _n = patch_query(parts, query, space, 0.0)
             if hit and outcome == OVERLAPPING:
                 status_out[row] = OVERLAPPING
                 continue
@@ -104,12 +104,21 @@ def surface_intersects_rows(
                         last_inout[row, k] = found[0, k]
                     break
         if status == SEPARATED:
-            many = near_ground_parts(surface, shape, r, t, 0.0, box, listed)
+            many = near_ground_parts(surface, shape, r, t, 0.0, False, box, listed)
             for i in range(many):
                 b = listed[i]
                 rb, tb = part_place(part_poses, b, r, t)
                 part_box(parts, b, rb, tb, box)
-                if part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
+                result[BEST] = 0.0
+                if walk_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0)) > 0:
+                    status = _I(OVERLAPPING)
+                    break
+        if status == SEPARATED:
+            # No part touches a face: of parts that hang together one tells of all.
+            for i in range(shape.heads.shape[0]):
+                b = shape.heads[i]
+                rb, tb = part_place(part_poses, b, r, t)
+                if part_inside(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)[0]:
                     status = _I(OVERLAPPING)
                     break
         status_out[row] = status
@@ -132,6 +141,13 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, box)
             query = PartQuery(a, b, rb, tb, still, _I(DISTANCE))
+            if shape.group[b] == b:
+                # Of parts that hang together and touch nothing one tells of all.
+                inside, quad, x, y, buried = part_inside(surface, parts, query, space)
+                if inside:
+                    status, best, p, n = _I(OVERLAPPING), 0.0, buried, (0.0, 0.0, 0.0)
+                    place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
+                    break
             result[BEST], result[STATUS] = best, SEPARATED
             hits = walk_part(surface, parts, query, space, _I(0))
             if hits == 0 or result[STATUS] != OVERLAPPING:
@@ -145,11 +161,6 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
                     load_column(surface, found[0, 1], found[0, 2], found[0, 3], space.tops, space.ends)
                     set_face(_I(result[FACE]), space.tops, space.ends, space.corners, space.above)
                     best, p, n = exact_nearest(parts, query, space, best, p, n)
-            if status != OVERLAPPING:
-                inside, quad, x, y, buried = part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)
-                if inside:
-                    status, best, p, n = _I(OVERLAPPING), 0.0, buried, (0.0, 0.0, 0.0)
-                    place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
             if status == OVERLAPPING:
                 break
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
@@ -176,7 +187,7 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
     """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
-    box, result, still = space.box, space.result, (0.0, 0.0, 0.0)
+    box, result = space.box, space.result
     a = _I(part_poses.shape[0] - 1)
     for row in range(start, stop):
         row_s = row_of(poses_s, row)
@@ -195,8 +206,8 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
                 hits += walk_ground(surface, parts, query, space, _I(0))
             if hits > 0 and (result[BEST] < best or status == MISS):
                 best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
-            if status != AT_START:
-                inside, _quad, _x, _y, buried = part_in_ground(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space)
+            if status != AT_START and shape.group[b] == b:
+                inside, _quad, _x, _y, buried = part_inside(surface, parts, query, space)
                 if inside:
                     best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
             if status == AT_START:

@@ -17,9 +17,8 @@ from thud._core.status import MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
-from thud.terrain.collision.column import SHEET, face_is_ground
 from thud.terrain.collision.patch import patch_point, twist
-from thud.terrain.collision.tolerances import CAST_FLAT, FACE_PIECE, PATCH_FLAT, PATCH_LEAST
+from thud.terrain.collision.tolerances import CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST
 from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.work_space import PLACE
 
@@ -45,9 +44,10 @@ def line_met(parts, query, space, x0, y0, x1, y1):
     )
 
 
-@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8")
-def piece_query(parts, query, space, x, y, w, best):
-    """(counts, outcome, distance or time, point, normal) of a part and the tetrahedron of a piece of the patch in `space`."""
+@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8, f8")
+def piece_query(parts, query, space, x, y, w, best, since):
+    """(counts, outcome, distance or time, point, normal) of a part and the tetrahedron of a piece of the patch in `space`.
+    since: no time before it comes into question."""
     a, b, r, t, m, mode = query
     points = space.points
     for k in range(4):
@@ -62,15 +62,17 @@ def piece_query(parts, query, space, x, y, w, best):
         outcome, d, q, n = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), best)
         counts = outcome == OVERLAPPING or d < best
     else:
-        outcome, d, q, n = cast_pair(parts, a, b, r, at, m, best)
+        at = (at[0] + since * m[0], at[1] + since * m[1], at[2] + since * m[2])
+        outcome, d, q, n = cast_pair(parts, a, b, r, at, m, best - since)
+        d += since
         counts = outcome != MISS and d <= best
     return counts, _I(outcome), d, (q[0] + o[0], q[1] + o[1], q[2] + o[2]), n
 
 
-@kernel(inner="surface, parts, part_query, work_space, i8, f8")
-def patch_query(surface, parts, query, space, face, best):
-    """(found, status, distance or time, point, normal) of a part and the patch in `space`, a face of the ground. Only what is
-    nearer or earlier than `best` counts. result[PLACE]: the middle of the piece that was found."""
+@kernel(inner="parts, part_query, work_space, f8")
+def patch_query(parts, query, space, best):
+    """(found, status, distance or time, point, normal) of a part and the patch in `space`. Only what is nearer or earlier than
+    `best` counts. result[PLACE]: the middle of the piece that was found."""
     mode, corners, pieces = query.mode, space.corners, space.pieces
     zero = (0.0, 0.0, 0.0)
     x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
@@ -79,7 +81,11 @@ def patch_query(surface, parts, query, space, face, best):
     off = 0.25 * twist(corners)
     flat = (CAST_FLAT if mode == CAST else PATCH_FLAT) * size
     found, status, p, n = False, _I(SEPARATED), zero, zero
-    counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best)
+    early = 0.0
+    if mode == CAST:
+        way = math.sqrt(query.m[0] * query.m[0] + query.m[1] * query.m[1] + query.m[2] * query.m[2])
+        early = CAST_EARLY * size / way if way > 0.0 else 0.0
+    counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best, 0.0)
     if not counts:
         return False, _I(UNCONVERGED if mode == DISTANCE and outcome == UNCONVERGED else SEPARATED), best, p, n
     # Below `bound` there is something on the patch; nothing at or beyond it is looked at.
@@ -92,33 +98,32 @@ def patch_query(surface, parts, query, space, face, best):
         if mode > GATHER and (value > bound or (found and value >= bound)):
             continue
         last = off * w * w <= flat or w <= PATCH_LEAST
-        middle = 0.5 * w
-        if face == SHEET or w <= FACE_PIECE:
-            if mode <= GATHER and not last:
-                last = line_met(parts, query, space, x, y + middle, x + w, y + middle) or line_met(
-                    parts, query, space, x + middle, y, x + middle, y + w
-                )
-                value = np.float64(OVERLAPPING)
-            if face != SHEET and (last or w == FACE_PIECE):
-                if not face_is_ground(surface, corners, space.above, x + middle, y + middle, space):
-                    continue
-            if last:
-                space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
-                if mode <= GATHER:
-                    return True, _I(value), 0.0, patch_point(corners, x + middle, y + middle), zero
-                counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound)
-                if mode == DISTANCE and outcome == OVERLAPPING:
-                    return True, outcome, 0.0, q, zero
-                if counts:
-                    found, status, bound, p, n = True, outcome, value, q, away
-                continue
-            if mode == DISTANCE and face == SHEET:
-                # Some point of the patch is this near.
-                bound = min(bound, (value + off * w * w) * (1.0 + PATCH_FLAT))
+        middle, since = 0.5 * w, 0.0
+        if mode == CAST:
+            # Not before it touches what holds the piece; a little earlier, so as not to begin in touch.
+            since = max(value - early, 0.0)
+        if (mode <= GATHER or (mode == DISTANCE and value == 0.0 and bound > 0.0)) and not last:
+            last = line_met(parts, query, space, x, y + middle, x + w, y + middle) or line_met(
+                parts, query, space, x + middle, y, x + middle, y + w
+            )
+            value = np.float64(OVERLAPPING) if mode <= GATHER else 0.0
+        if last:
+            space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
+            if mode <= GATHER:
+                return True, _I(value), 0.0, patch_point(corners, x + middle, y + middle), zero
+            counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound, since)
+            if mode == DISTANCE and outcome == OVERLAPPING:
+                return True, outcome, 0.0, q, zero
+            if counts:
+                found, status, bound, p, n = True, outcome, value, q, away
+            continue
+        if mode == DISTANCE:
+            # Some point of the patch is this near.
+            bound = min(bound, (value + off * w * w) * (1.0 + PATCH_FLAT))
         first = depth
         for k in range(4):
             i, j = x + (k & 1) * middle, y + (k >> 1) * middle
-            counts, outcome, value, q, away = piece_query(parts, query, space, i, j, middle, bound)
+            counts, outcome, value, q, away = piece_query(parts, query, space, i, j, middle, bound, since)
             if mode == DISTANCE and not counts and outcome == UNCONVERGED and not found:
                 # It may be nearer than it seems.
                 status = _I(UNCONVERGED)

@@ -94,7 +94,7 @@ def _rows_of(poses: Floats, rows: npt.NDArray[np.int64]) -> Floats:
 
 def fill_depths(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, rows: Ints, out: Distances, threads: int | None,
-    *, search: bool = True, meets: Meets | None = None,
+    *, meets: Meets | None = None,
 ) -> None:  # fmt: skip
     """Overlaps get the length of their way out, and the points that touch at its end. meets : what tells whether the two meet,
     `intersects` by itself."""
@@ -125,7 +125,7 @@ def fill_depths(
     from thud.terrain.collision.separation import Asking, ways_out
 
     ask = Asking(np.ascontiguousarray(own), shape.bounding_sphere()[1], meet, touch, move, gap)
-    found = ways_out(ask, len(rows), search=search, threads=threads)
+    found = ways_out(ask, len(rows), threads=threads)
     length = np.linalg.norm(found.way, axis=1)
     there = gap(ask.moved(np.arange(len(rows)), found.way))
     # A way of no length: they touch, and the normal is that of what they touch.
@@ -149,24 +149,12 @@ def contacts(
 ) -> Contacts:
     """Contact points; each patch of the surface that a part touches is a patch of its own, of which each part keeps the
     deepest and those that are farthest from each other."""
-    from thud.terrain.collision.contacts import ALONG, AT, BURIED, DEPTH, PART, PATCH
+    from thud.terrain.collision.contacts import ALONG, AT, DEPTH, PART, PATCH
 
     row, table, status = _contact_table(surface, shape, rows_s, rows_o, count, margin, max_points, threads)
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
     feature = feature_ids(table[:, PATCH].astype(np.int64), table[:, PART].astype(np.int64))
     point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
-    buried = table[:, BURIED] > 0.0
-    if buried.any():
-        # In the ground as a whole: out by a way that is proven.
-        rows, first = np.unique(row[buried], return_index=True)
-        out = empty_distances(count)
-        fill_depths(surface, shape, rows_s, rows_o, rows, out, threads, search=False)
-        at = np.flatnonzero(buried)[first]
-        depth[at], normal[at] = -out.distance[rows], out.normal[rows]
-        point[at] = 0.5 * (out.point_a[rows] + out.point_b[rows])
-        keep = ~buried
-        keep[at] = True
-        row, depth, normal, feature, point = row[keep], depth[keep], normal[keep], feature[keep], point[keep]
     first = np.searchsorted(row, row)
     return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
 

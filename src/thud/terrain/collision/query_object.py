@@ -12,6 +12,7 @@ from thud._core.arrays import Floats, Ints
 from thud.constants import BODY_BOX
 from thud.pairing.families import MESH
 from thud.shapes.hull_topology import HullTopology
+from thud.shapes.mesh_connectivity import connected_parts
 from thud.shapes.packed import BOUND, CENTER, SCAN_COUNT, VERTEX_COUNT, VERTEX_START, Parts, aligned, pack_now
 from thud.shapes.shape import HULL, IDENTITY, Part, Shape
 from thud.shapes.sphere import Sphere
@@ -53,6 +54,10 @@ class QueryObject(NamedTuple):
     """(P, 12) of the parts in the shape's frame."""
     node_boxes: Floats
     node_ints: Ints
+    group: Ints
+    """(P - 1,) the first of the parts that each is joined with: parts that overlap, triangles that share vertices."""
+    heads: Ints
+    """The first part of each group."""
 
 
 @lru_cache(maxsize=64)
@@ -64,7 +69,12 @@ def query_object(shape: Shape) -> QueryObject:
 def _parts(shape: Shape) -> QueryObject:
     packed = pack_now((shape, PlaceholderVolume()))
     poses = np.ascontiguousarray(packed.part_poses)
-    return QueryObject(packed.parts, poses, packed.node_boxes, packed.node_ints)
+    group = np.zeros(len(poses) - 1, dtype=np.int64)
+    if len(group) > 1:
+        from thud.terrain.collision.part_groups import group_parts
+
+        group_parts(packed.parts, poses, group)
+    return QueryObject(packed.parts, poses, packed.node_boxes, packed.node_ints, group, np.unique(group))
 
 
 def _triangles(mesh: TriangleMesh) -> QueryObject:
@@ -92,4 +102,6 @@ def _triangles(mesh: TriangleMesh) -> QueryObject:
     nodes = np.stack([mesh.tree.skip, leaf], axis=1)
     poses = np.repeat(IDENTITY[None], count + 1, axis=0)
     parts = Parts(ints, reals, aligned(columns), last.link_starts, last.links)
-    return QueryObject(parts, poses, boxes, nodes)
+    label = connected_parts(mesh.places[np.asarray(mesh.faces)])[mesh.tree.order]
+    first = np.unique(label, return_index=True)[1].astype(np.int64)
+    return QueryObject(parts, poses, boxes, nodes, np.ascontiguousarray(first[label]), np.sort(first))

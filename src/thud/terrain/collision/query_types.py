@@ -13,8 +13,8 @@ _f1, _f2 = types.float64[::1], types.float64[:, ::1]
 _i1, _i2 = types.int64[::1], types.int64[:, ::1]
 _vec3, _mat3 = types.UniTuple(types.float64, 3), types.UniTuple(types.float64, 9)
 
-#: parts, part_poses, node_boxes, node_ints
-QUERY_OBJECT = types.NamedTuple((PARTS, _f2, _f2, _i2), QueryObject)
+#: parts, part_poses, node_boxes, node_ints, group, heads
+QUERY_OBJECT = types.NamedTuple((PARTS, _f2, _f2, _i2, _i1, _i1), QueryObject)
 
 #: a, b, r, t, m, mode
 PART_QUERY = types.NamedTuple((types.int64, types.int64, _mat3, _vec3, _vec3, types.int64), PartQuery)

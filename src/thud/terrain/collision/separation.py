@@ -101,18 +101,18 @@ class Asking:
         clear = WAY_CLEAR * (self.size + length)
         way = way * (1.0 - np.maximum(time - clear / np.maximum(length, clear), 0.0))[:, None]
         # A cast ends a little early: the rest by what is left between them.
-        for _ in range(2):
+        for _ in range(3):
             gap = self.gaps(self.moved(rows, way))
             length = np.linalg.norm(way, axis=1)
             along = np.einsum("ni,ni->n", gap.normal, way) / np.where(length > 0.0, length, 1.0)
             step = (gap.distance - 0.5 * clear) / np.maximum(along, WAY_STEEP)
-            step = np.where((along > WAY_STEEP) & (gap.distance < 1e3 * clear), np.clip(step, 0.0, length), 0.0)
+            step = np.where(along > WAY_STEEP, np.clip(step, 0.0, length), 0.0)
             way = way * (1.0 - step / np.where(length > 0.0, length, 1.0))[:, None]
         return np.asarray(way)
 
 
-def ways_out(ask: Asking, count: int, *, search: bool, threads: int | None) -> Ways:
-    """Ways out of the ground of rows that meet it. search : look for shorter ones in other directions."""
+def ways_out(ask: Asking, count: int, *, threads: int | None) -> Ways:
+    """Ways out of the ground of rows that meet it."""
     way, free = np.zeros((count, 3)), np.zeros(count, dtype=bool)
     held_row, held_normal, held_level = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0)
     first: tuple[Ints, Floats, Floats] | None = None
@@ -142,7 +142,7 @@ def ways_out(ask: Asking, count: int, *, search: bool, threads: int | None) -> W
     done = np.flatnonzero(free)
     if len(done):
         way[done] = _shorter(ask, done, way[done], ask.back(done, way[done]))
-    if search and first is not None and len(done):
+    if first is not None and len(done):
         _try_directions(ask, way, done, first)
     return Ways(way, free)
 

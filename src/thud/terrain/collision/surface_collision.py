@@ -35,7 +35,6 @@ from thud.pairing.rows import relative_pose
 from thud.pose import PoseLike, as_poses
 from thud.shapes.packed import KIND, VERTEX_COUNT, Parts
 from thud.shapes.shape import BOX, HULL, Shape
-from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.counts import (
     AUTO,
     BOXES,
@@ -130,7 +129,7 @@ def primitives_near(surface, box, near_out, met, beyond, counts):
 def buried(surface, parts, query, space, counts):
     """Whether a part that touches no patch of the sheet meets the ground: its bottom, its sides or its inside."""
     before = space.counter[0]
-    inside = part_in_ground(surface, parts, query, space)[0]
+    inside = part_in_ground(surface, parts, query, space)
     counts[POINTS] += space.counter[0] - before
     return inside
 
@@ -191,7 +190,7 @@ def pierced(surface, parts, query, space, last, counts):
     result = space.result
     if 0 <= last[LAST_QUAD] < surface.quads.shape[0]:
         load_patch(surface, last[0], last[1], last[2], space.corners)
-        hit, outcome, _value, _p, _n = patch_query(surface, parts, query, space, _I(SHEET), 0.0)
+        hit, outcome, _value, _p, _n = patch_query(parts, query, space, 0.0)
         if hit and outcome == OVERLAPPING:
             return True
     result[BEST], result[NEAR] = 0.0, 0.0

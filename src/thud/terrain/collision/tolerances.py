@@ -12,13 +12,13 @@ PATCH_STEPS = 16
 #: hundredth of what answers may be off by. A time of a cast is found on pieces that leave it by less than CAST_FLAT, a
 #: little early; what needs the place of a touch goes on from there by distances. No piece is smaller than PATCH_LEAST of the
 #: patch: even a patch that is twisted by its own size is then flat enough.
-PATCH_FLAT = 1e-8
-CAST_FLAT = 1e-6
-PATCH_LEAST = 2.0**-14
+PATCH_FLAT = 2e-7
+CAST_FLAT = 4e-3
+PATCH_LEAST = 2.0**-12
 
-#: Whether columns are cut is asked for pieces of this side of a face, whose own is 1: a face that is cut in part is told
-#: apart so finely.
-FACE_PIECE = 0.25
+#: The cast onto a piece of a patch begins where that onto the piece around it ended, less this part of the patch's size: more
+#: than what casts end early by, so that it does not begin in touch.
+CAST_EARLY = 1e-2
 
 #: A sheet that crosses a column this part of its length below its top, or less, is the column's own: at an edge the patches
 #: beside it meet the column's top up to rounding.
@@ -51,6 +51,14 @@ CROSSING_GAP = 1e-9
 #: length and of the primitive's range of lengths: more than the error of a projection, less than what parts two of them.
 GROUND_NEXT = 1e-9
 
+#: A point whose backward projection misses a primitive by more than this, in (u, v) of the primitive, whose sides are 1, lies
+#: below none of its patches: at most half a sample of a primitive that may be one sample wide.
+BESIDE = 0.5
+
+#: A point is beside columns if it is beyond what they reach to, along a direction across them, by this part of the numbers
+#: compared: far above their rounding.
+SLAB_ROOM = 1e-12
+
 #: The box of a half-space ends above its plane by this part of the plane's offset and place: their sum is rounded.
 HALF_SPACE_ROOM = 1e-9
 
@@ -59,12 +67,15 @@ HALF_SPACE_ROOM = 1e-9
 #: way is their distance.
 LIFT_CLEAR = 1e-3
 LIFT_LEAST = 1e-6
-LIFT_APART = 2e-7
+LIFT_APART = 1e-6
 
 #: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
 #: below LIFT_STEEP, says nothing of how deep a part is.
 SAME_NORMAL = 1e-12
 LIFT_STEEP = 0.02
+
+#: A part that is in the ground as a whole is moved out by its own height so often (a count) if its first way is not free.
+BURIED_STEPS = 4
 
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of

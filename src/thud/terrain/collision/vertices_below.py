@@ -16,15 +16,14 @@ from thud._core.decorators import device, kernel
 from thud.math.pose import transform
 from thud.shapes.packed import KIND
 from thud.shapes.shape import HALF_SPACE
-from thud.terrain.collision.column import drop_heights
 from thud.terrain.collision.counts import ALPHA_PLANE, CUBIC, PROJECTED, VERTICES_BEYOND
 from thud.terrain.collision.ground import BELOW, compare, height_over, project, vertex
-from thud.terrain.collision.ground_walk import in_ground, normal_of
+from thud.terrain.collision.ground_walk import in_ground
 from thud.terrain.collision.meets import part_point, vertex_count
 from thud.terrain.projection.aligned_plane import aligned_project
 from thud.terrain.projection.alpha_plane import newton_project
 from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
-from thud.terrain.surface_arrays import LEAST, LOWER, MOST, QUAD, UPPER, V3
+from thud.terrain.surface_arrays import LEAST, LOWER, MOST, UPPER, V3
 
 _I = np.int64
 
@@ -61,8 +60,7 @@ def own_vertices(parts, b):
 @device
 def between_planes(surface, k, p):
     """Whether a point is between the bounding planes of primitive k (2.6), or below the lower one where there may be ground."""
-    height, deep = height_over(surface, k, p), drop_heights(surface, _I(surface.primitives[k, QUAD]), normal_of(surface, k))[0]
-    return surface.planes[k, LOWER] + min(deep, 0.0) <= height <= surface.planes[k, UPPER]
+    return surface.planes[k, LOWER] + min(surface.fall[k, 0], 0.0) <= height_over(surface, k, p) <= surface.planes[k, UPPER]
 
 
 @kernel(inner="surface, parts, i8, mat3, vec3, i8, i8, work_space, i8[::1]")

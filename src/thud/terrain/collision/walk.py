@@ -136,7 +136,7 @@ def walk_patches(surface, parts, query, space, k, patches, slab, count):
             read_patch(surface, quad, x, y, space.corners)
             if out_of_reach(query, space, space.corners, 4, slab):
                 continue
-            hit, status, value, p, n = patch_query(surface, parts, query, space, _I(SHEET), result[BEST])
+            hit, status, value, p, n = patch_query(parts, query, space, result[BEST])
             if not hit:
                 if status == UNCONVERGED:
                     result[UNSURE] = 1.0

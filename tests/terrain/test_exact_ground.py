@@ -1,0 +1,77 @@
+"""480 random poses here; 20,000: `python -m tests.terrain.exact_ground`. And what turning must not change."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import thud
+from tests.oracles.displaced import grid_surface
+from tests.terrain.exact_ground import SIZES, run
+from thud.pose import as_poses
+from thud.terrain import from_heights
+
+SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
+
+
+def test_booleans_distances_and_contacts_are_exact() -> None:
+    tally = run(SIZES["small" if SMALL else "ci"])
+    assert not tally.wrong, tally.wrong[:3]
+    if not SMALL:
+        # Both outcomes and the ground are there to be judged.
+        assert tally.hits > 150
+        assert tally.poses - tally.hits > 100
+        assert tally.buried > 30
+        assert tally.contacts > 300
+        assert tally.within < 10
+
+
+def turned(count: int, seed: int) -> np.ndarray:
+    """(N, 4) quaternions."""
+    q = np.random.default_rng(seed).normal(size=(count, 4))
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("height", "meets", "depth"), [(-1.3, True, 0.2), (-1.51, False, -0.01), (0.9, True, 0.1), (1.01, False, -0.01)]
+)
+def test_a_turned_sphere_meets_a_slab_or_not(height: float, meets: bool, depth: float) -> None:
+    # It touches no patch of the sheet; one of six extreme points in its own frame decided, so that it was found in three of
+    # five orientations.
+    slab = from_heights(np.zeros((9, 9)), 1.0, samples=4, thickness=0.5).surface
+    count = 100 if SMALL else 2000
+    poses = np.column_stack([np.tile([4.1, 4.2, height], (count, 1)), turned(count, 0)])
+    ball = thud.Sphere(1.0)
+    assert (thud.intersects(slab, ball, None, poses) == meets).all()
+    few = poses[:50]
+    touch = thud.contacts(slab, ball, None, few, margin=0.1)
+    np.testing.assert_allclose(touch.depth, depth, atol=1e-9)
+    np.testing.assert_allclose(touch.normal, np.tile([0, 0, np.sign(height)], (50, 1)), atol=1e-9)
+    np.testing.assert_allclose(thud.distance(slab, ball, None, few).distance, max(-depth, 0.0), atol=1e-9)
+    np.testing.assert_allclose(thud.distance(slab, ball, None, few, signed=True).distance, -depth, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [{"side": 4}, {"overhang": 3.0, "quadrilaterals": True, "side": 4, "quads": (4, 2)}])
+def test_turned_together_the_answer_is_the_same(kind: dict) -> None:
+    surface = grid_surface(np.random.default_rng(3), **kind)
+    rng = np.random.default_rng(1)
+    points = np.concatenate([surface.samples(q).point.reshape(-1, 3) for q in range(len(surface.quads))])
+    count = 20 if SMALL else 60
+    poses = np.column_stack([points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)), turned(count, 2)])
+    for shape in (thud.Box((0.3, 0.5, 0.2)), thud.Capsule(0.2, 0.4), thud.ConvexHull(rng.normal(size=(12, 3)) * 0.4)):
+        met, apart = thud.intersects(surface, shape, None, poses), thud.distance(surface, shape, None, poses)
+        touch = thud.contacts(surface, shape, None, poses, margin=0.05)
+        deepest = np.full(count, -np.inf)
+        np.maximum.at(deepest, touch.row, touch.depth)
+        clear = ~((apart.distance > 0.0) & (apart.distance < 1e-9))
+        for quaternion in turned(3, 4):
+            pose = thud.Pose(rng.normal(size=3), quaternion)
+            both = thud.Pose.from_rows((pose @ thud.Pose.from_rows(as_poses(poses, "p"))).rows)
+            np.testing.assert_array_equal(thud.intersects(surface, shape, pose, both)[clear], met[clear])
+            np.testing.assert_allclose(thud.distance(surface, shape, pose, both).distance, apart.distance, atol=1e-7)
+            again = thud.contacts(surface, shape, pose, both, margin=0.05)
+            other = np.full(count, -np.inf)
+            np.maximum.at(other, again.row, again.depth)
+            np.testing.assert_allclose(other, deepest, atol=1e-5)
