@@ -106,7 +106,12 @@ class DisplacedSurface(Shape):
         if self.thickness is not None:
             object.__setattr__(self, "thickness", as_positive(self.thickness, "thickness"))
         check.check_reach(directions, displacements, details, self.thickness)
-        check.check_folding(positions, directions, coordinates, primitives, displacements)
+        folded = check.folded_primitives(positions, directions, coordinates, primitives, displacements)
+        if len(folded):
+            raise InvalidShapeError(
+                f"directions: those of primitive {folded[0]} cross before they reach the surface, so that it folds over; turn "
+                "them apart or make displacements shorter"
+            )
         order = np.argsort(owner, kind="stable")
         first = np.searchsorted(owner[order], np.arange(len(quads) + 1))
         self._set(

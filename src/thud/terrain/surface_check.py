@@ -174,11 +174,11 @@ def check_facing(positions: Floats, directions: Floats, primitives: Ints) -> Non
             )
 
 
-def check_folding(
+def folded_primitives(
     positions: Floats, directions: Floats, coordinates: Ints, primitives: Ints, displacements: npt.NDArray[np.float32]
-) -> None:
-    """Directions do not cross before they reach the surface: moved along them as far as all of its samples at the vertices are,
-    a primitive still faces them."""
+) -> Ints:
+    """Rows of primitives whose directions cross before they reach the surface: moved along them as far as all of its samples at
+    the vertices are, such a primitive no longer faces them."""
     used = np.where(primitives >= 0, primitives, primitives[:, :1])
     length = displacements[coordinates[:, 1], coordinates[:, 0]].astype(np.float64)[used]
     common = np.where(
@@ -195,12 +195,7 @@ def check_folding(
     a, c = (np.einsum("ij,ij->i", np.cross(*pair), up) for pair in ((e, f), (de, df)))
     b = np.einsum("ij,ij->i", np.cross(e, df) + np.cross(de, f), up)
     x = np.where(c > 0.0, np.clip(-0.5 * b / np.where(c > 0.0, c, 1.0), 0.0, 1.0), 1.0)
-    folded = np.flatnonzero(a + x * (b + x * c) < FACING_FLAT * a)
-    if len(folded):
-        raise InvalidShapeError(
-            f"directions: those of primitive {folded[0]} cross before they reach the surface, so that it folds over; turn them "
-            "apart or make displacements shorter"
-        )
+    return np.flatnonzero(a + x * (b + x * c) < FACING_FLAT * a)
 
 
 def check_tiling(owner: Ints, primitives: Ints, coordinates: Ints, quads: Ints) -> None:

@@ -25,6 +25,7 @@ from thud.terrain.making.surface_nets import Net, surface_nets
 from thud.terrain.making.tolerances import CELL_ROUNDING, FIELD_BLOCK, MADE_SAMPLES, MIDDLE_STEP, SLOPE_PATCHES, TRACE_REACH
 from thud.terrain.making.trace import trace
 from thud.terrain.surface import DisplacedSurface
+from thud.terrain.surface_check import folded_primitives
 from thud.terrain.tolerances import QUAD_SIDE
 
 
@@ -273,7 +274,15 @@ def _assemble(
         thickness = None if options.thickness is None else options.thickness / unit
     whole = np.zeros(atlas.shape, dtype=np.float32) if lengths is None else atlas.fill(lengths / np.float32(unit))
     places = atlas.corners().reshape(-1, 2)
-    return DisplacedSurface(net.positions[flat], unit * directions[flat], places, rows, atlas.quads, whole, thickness=thickness)
+    arrays = (net.positions[flat], unit * directions[flat], places, rows)
+    folded = folded_primitives(*arrays, whole)
+    if len(folded):
+        place = ", ".join(f"{x:g}" for x in net.centers[primitives[folded[0], 0]])
+        raise InvalidShapeError(
+            f"cell: directions cross before they reach the surface in the cell at ({place}); use a smaller cell than "
+            f"{net.cell:g} m or a smoother field"
+        )
+    return DisplacedSurface(*arrays, atlas.quads, whole, thickness=thickness)
 
 
 def _lengths(
