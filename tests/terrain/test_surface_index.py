@@ -167,7 +167,7 @@ FORGERIES = [
 @pytest.mark.parametrize(("name", "place", "value", "message"), FORGERIES)
 def test_forged_numbers_are_named(name, place, value, message):
     surface, _ = surface_and_bytes()
-    wrong = index_to_bytes(changed(surface._index, name, place, value), surface._bare)
+    wrong = index_to_bytes(changed(surface._index, name, place, value), surface.index_basis)
     with pytest.raises(FileFormatError, match=message):
         fresh(surface).with_index(wrong)
 
@@ -182,7 +182,7 @@ def test_a_tree_like_a_chain_is_refused():
         skip += [2 * count - 1, 2 * k + 2]
         item += [-1, k]
     chain = np.column_stack([[*skip, 2 * count - 1], [*item, count - 1]]).astype(np.int32)
-    wrong = index_to_bytes(index._replace(node_ints=chain), surface._bare)
+    wrong = index_to_bytes(index._replace(node_ints=chain), surface.index_basis)
     with pytest.raises(FileFormatError, match="more than 128 levels"):
         fresh(surface).with_index(wrong)
 
@@ -192,14 +192,14 @@ def test_forged_indices_are_refused_or_answer():
     bare, rng = fresh(surface), np.random.default_rng(3)
     answered = 0
     for _ in range(FORGED):
-        name = SurfaceIndex._fields[int(rng.integers(9))]
+        name = SurfaceIndex._fields[int(rng.integers(len(SurfaceIndex._fields)))]
         array = getattr(surface._index, name).copy()
         if array.size == 0:
             continue
         raw = array.reshape(-1).view(np.uint8)
         raw[int(rng.integers(len(raw)))] ^= np.uint8(1 << int(rng.integers(8)))
         try:
-            forged = bare.with_index(index_to_bytes(surface._index._replace(**{name: array}), surface._bare))
+            forged = bare.with_index(index_to_bytes(surface._index._replace(**{name: array}), surface.index_basis))
         except FileFormatError:
             continue
         said(forged)

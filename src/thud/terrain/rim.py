@@ -78,16 +78,10 @@ def face_boxes(surface: DisplacedSurface, boxes: Floats, skip: Ints, item: Ints,
         ],
         axis=1,
     )
-    found = np.empty((len(skip), 6))
+    # The leaves below a node are a run of the leaves in order. One more row, so that a run may end behind the last.
     is_leaf = item >= 0
-    found[is_leaf] = leaf[item[is_leaf]]
-    # A node comes before its children: the first is next to it, the second after what the first holds.
-    for k in np.flatnonzero(~is_leaf)[::-1].tolist():
-        first = k + 1
-        second = int(skip[first])
-        if second < skip[k]:
-            found[k, :3] = np.minimum(found[first, :3], found[second, :3])
-            found[k, 3:] = np.maximum(found[first, 3:], found[second, 3:])
-        else:
-            found[k] = found[first]
-    return found
+    before = np.concatenate([[0], np.cumsum(is_leaf)])
+    ends_of = np.stack([before[:-1], before[skip]], axis=1).reshape(-1)
+    rows = np.concatenate([leaf[item[is_leaf]], leaf[:1]])
+    low, high = np.minimum.reduceat(rows[:, :3], ends_of)[::2], np.maximum.reduceat(rows[:, 3:], ends_of)[::2]
+    return np.concatenate([low, high], axis=1)

@@ -292,11 +292,16 @@ class DisplacedSurface(Shape):
         index = {name: value for name, value in self._index._asdict().items() if name in SurfaceArrays._fields}
         return self._bare._replace(**index, thickness=self.ground_thickness)
 
+    @property
+    def index_basis(self) -> SurfaceArrays:
+        """All that the index is made from."""
+        return self._bare._replace(thickness=self.ground_thickness)
+
     def index_bytes(self) -> bytes:
         """Planes, tree and bounding maps as bytes, for `with_index`: made now if they are not there."""
         from thud.terrain.surface_index import index_to_bytes
 
-        return index_to_bytes(self._index, self._bare._replace(thickness=self.ground_thickness))
+        return index_to_bytes(self._index, self.index_basis)
 
     def with_index(self, data: IndexBytes) -> DisplacedSurface:
         """The same surface with its planes, tree and bounding maps from `index_bytes`, which are then not made anew.
@@ -312,7 +317,7 @@ class DisplacedSurface(Shape):
         from thud.terrain.surface_index import index_from_bytes
 
         found = copy.copy(self)
-        found.__dict__["_index"] = index_from_bytes(data, self._bare._replace(thickness=self.ground_thickness))
+        found.__dict__["_index"] = index_from_bytes(data, self.index_basis)
         return found
 
     # --- queries ------------------------------------------------------------------------------------------------------------

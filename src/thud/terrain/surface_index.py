@@ -176,7 +176,7 @@ def _view(part: npt.NDArray[np.uint8], kind: str, width: int) -> npt.NDArray[Any
 
 def _check(index: SurfaceIndex, map_ints: npt.NDArray[np.int64], sides: npt.NDArray[np.int64], primitives: int) -> None:
     """Named error for numbers that no index has."""
-    for name in ("planes", "node_boxes", "lengths", "box", "fall"):
+    for name in ("planes", "node_boxes", "lengths", "box", "face_boxes", "fall"):
         if not np.isfinite(getattr(index, name)).all():
             raise FileFormatError(f"index: {name} has a value that is not finite")
     boxes = np.concatenate([index.node_boxes, index.box[None]])
