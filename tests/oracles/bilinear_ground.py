@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize
 
 import thud
 
@@ -196,6 +197,9 @@ def nearest_ground(columns: Columns, shape, rows: np.ndarray, *, sheet_only: boo
                 break
             chosen = chosen[gap[chosen] <= best[n]]
             value, spot = _close_in(columns, chosen, shape, rows[n : n + 1], thickness)
+            for k in np.argsort(value, kind="stable")[:6]:
+                if 0.0 < value[k] < min(best[n], value.min()) + 0.05 and not (columns.cut[chosen[k]] and thickness > 0.0):
+                    value[k], spot[k] = _polished(columns, chosen[k], shape, rows[n : n + 1], thickness, value[k], spot[k])
             k = int(value.argmin())
             if value[k] < best[n]:
                 best[n], patch[n], place[n] = value[k], chosen[k], spot[k]
@@ -250,6 +254,22 @@ def _close_in(columns: Columns, chosen: np.ndarray, shape, row: np.ndarray, thic
     spot = middle[first].copy()
     spot[:, 2] *= longest[first]
     return value[first], spot
+
+
+def _polished(columns: Columns, k: int, shape, row: np.ndarray, thickness: float, value: float, spot: np.ndarray):
+    """(distance, place) of one patch from where the grids ended: between the edges of a box and a patch they stop too soon. The
+    square of a distance is smooth."""
+    unit = np.array([1.0, 1.0, thickness])
+
+    def square(x: np.ndarray) -> float:
+        at = mix(columns.corners[k], x[0], x[1]) - (x[2] * thickness) * mix(columns.directions[k], x[0], x[1])
+        return max(float(shape_distance(shape, local(at.reshape(1, 1, 3), row))[0, 0]), 0.0) ** 2
+
+    start = np.array([*spot[:2], spot[2] / thickness if thickness > 0.0 else 0.0])
+    ends = [(0.0, 1.0), (0.0, 1.0), (0.0, 1.0 if thickness > 0.0 else 0.0)]
+    found = minimize(square, start, method="L-BFGS-B", bounds=ends, options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 60})
+    far = float(np.sqrt(found.fun))
+    return (far, found.x * unit) if far < value else (value, spot)
 
 
 def nearest_skin(columns: Columns, borders: Columns, points: np.ndarray, reach: float = 1e-2) -> np.ndarray:

@@ -169,7 +169,7 @@ def test_signed_distance_is_a_separation(kind: str) -> None:
         # The points touch at the end of the way.
         rows = as_poses(poses[deep], "p")
         on = thud.closest_point(shape, found.point_b[deep], pose=thud.Pose.from_rows(rows))
-        assert np.abs(on.distance).max() <= 1e-5
+        assert np.abs(on.distance).max() <= 2e-4
 
 
 # Rays

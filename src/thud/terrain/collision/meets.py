@@ -11,18 +11,20 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
+from thud.constants import UNIT_ROUNDOFF
 from thud.convex.own_parts import own_parts
 from thud.convex.support import curved_support
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform, unrotate
-from thud.math.vec3 import load3, sub
+from thud.math.vec3 import dot, load3, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
-from thud.shapes.packed import CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
+from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
 from thud.terrain.collision.column import load_column, set_face
 from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, walk_ground
 from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import load_patch
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
+from thud.terrain.collision.tolerances import CAST_MORE, CAST_REST, CAST_STEEP
 from thud.terrain.collision.walk import near_parts, part_box, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
@@ -182,6 +184,37 @@ def load_row(result, column):
     return result[column], result[column + 1], result[column + 2]
 
 
+@kernel(inner="surface, parts, part_query, work_space, f8, vec3, vec3")
+def exact_time(surface, parts, query, space, time, p, n):
+    """(time, point, normal): a time that was found with pieces of patches, a little early, made exact: on by the distance
+    that is left, over the speed along its normal."""
+    a, b, r, t, m, _mode = query
+    box, result = space.box, space.result
+    if parts.ints[b, KIND] == HALF_SPACE:
+        return time, p, n
+    speed, rest = math.sqrt(norm2(m)), CAST_REST * parts.reals[b, BOUND]
+    rest += 16.0 * UNIT_ROUNDOFF * (abs(t[0]) + abs(t[1]) + abs(t[2]) + speed)
+    for _ in range(CAST_MORE):
+        at = (t[0] + time * m[0], t[1] + time * m[1], t[2] + time * m[2])
+        near = PartQuery(a, b, r, at, (0.0, 0.0, 0.0), _I(DISTANCE))
+        part_box(parts, b, r, at, box)
+        result[BEST], result[STATUS] = math.inf, SEPARATED
+        hits = walk_part(surface, parts, near, space, _I(0))
+        if hits == 0 or result[STATUS] != OVERLAPPING:
+            hits += walk_ground(surface, parts, near, space, _I(0))
+        if hits == 0 or result[STATUS] != SEPARATED:
+            break
+        p, n = load_row(result, POINT), load_row(result, AWAY)
+        if result[BEST] <= rest:
+            break
+        # Along a surface that it hardly comes nearer to, no farther than is safe.
+        approach = max(-dot(m, n), CAST_STEEP * speed)
+        time += result[BEST] / approach
+        if time > 1.0:
+            break
+    return time, p, n
+
+
 @kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
 def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, out):
     """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
@@ -205,7 +238,12 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
             if hits == 0 or result[STATUS] != AT_START:
                 hits += walk_ground(surface, parts, query, space, _I(0))
             if hits > 0 and (result[BEST] < best or status == MISS):
-                best, status, p, n = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
+                time, outcome, q, away = result[BEST], _I(result[STATUS]), load_row(result, POINT), load_row(result, AWAY)
+                if outcome == HIT:
+                    time, q, away = exact_time(surface, parts, query, space, time, q, away)
+                # Not all that pieces of patches stop touches a patch in time.
+                if time < best and (time <= 1.0 or outcome != HIT):
+                    best, status, p, n = time, outcome, q, away
             if status != AT_START and shape.group[b] == b:
                 inside, _quad, _x, _y, buried = part_inside(surface, parts, query, space)
                 if inside:

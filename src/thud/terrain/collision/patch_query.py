@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._core.status import MISS, OVERLAPPING, SEPARATED, UNCONVERGED
+from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
@@ -65,6 +65,8 @@ def piece_query(parts, query, space, x, y, w, best, since):
         at = (at[0] + since * m[0], at[1] + since * m[1], at[2] + since * m[2])
         outcome, d, q, n = cast_pair(parts, a, b, r, at, m, best - since)
         d += since
+        if outcome == AT_START and since > 0.0:
+            outcome = HIT
         counts = outcome != MISS and d <= best
     return counts, _I(outcome), d, (q[0] + o[0], q[1] + o[1], q[2] + o[2]), n
 
@@ -114,9 +116,12 @@ def patch_query(parts, query, space, best):
             counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound, since)
             if mode == DISTANCE and outcome == OVERLAPPING:
                 return True, outcome, 0.0, q, zero
-            if counts:
-                found, status, bound, p, n = True, outcome, value, q, away
-            continue
+            # What begins in touch with a piece may still be apart from the patch.
+            touch = mode == CAST and counts and outcome == AT_START
+            if not (touch and off * w * w > PATCH_FLAT * size and w > PATCH_LEAST):
+                if counts:
+                    found, status, bound, p, n = True, outcome, value, q, away
+                continue
         if mode == DISTANCE:
             # Some point of the patch is this near.
             bound = min(bound, (value + off * w * w) * (1.0 + PATCH_FLAT))

@@ -118,16 +118,14 @@ def fill_depths(
     def move(poses: Floats, motion: Floats) -> Impacts:
         return cast(surface, shape, still, poses, len(poses), move_a=np.zeros((1, 3)), move_b=motion, threads=threads)
 
-    def gap(poses: Floats) -> Distances:
-        return distance(surface, shape, still, poses, len(poses), threads=threads)
-
     from thud.terrain.collision.contacts import ALONG, DEPTH
     from thud.terrain.collision.separation import Asking, ways_out
 
-    ask = Asking(np.ascontiguousarray(own), shape.bounding_sphere()[1], meet, touch, move, gap)
+    ask = Asking(np.ascontiguousarray(own), shape.bounding_sphere()[1], meet, touch, move)
     found = ways_out(ask, len(rows), threads=threads)
     length = np.linalg.norm(found.way, axis=1)
-    there = gap(ask.moved(np.arange(len(rows)), found.way))
+    ends = ask.moved(np.arange(len(rows)), found.way)
+    there = distance(surface, shape, still, ends, len(rows), threads=threads)
     # A way of no length: they touch, and the normal is that of what they touch.
     normal = np.where(length[:, None] > 0.0, found.way / np.where(length > 0.0, length, 1.0)[:, None], there.normal)
     normal, point = _turned(poses_s, normal), _turned(poses_s, there.point_a) + poses_s[:, 9:]

@@ -17,7 +17,7 @@ import numpy as np
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.decorators import kernel
 from thud._core.threads import run_rows
-from thud.results import CastStatus, Distances, Impacts
+from thud.results import CastStatus, Impacts
 from thud.terrain.collision.tolerances import (
     WAY_CLEAR,
     WAY_DIRECTIONS,
@@ -26,7 +26,6 @@ from thud.terrain.collision.tolerances import (
     WAY_MARGIN,
     WAY_MOST,
     WAY_ROUNDS,
-    WAY_STEEP,
     WAY_SWEEPS,
 )
 
@@ -76,12 +75,11 @@ class Asking:
         meets: Callable[[Floats], Bools],
         touches: Callable[[Floats, float], tuple[Ints, Floats, Floats]],
         casts: Callable[[Floats, Floats], Impacts],
-        gaps: Callable[[Floats], Distances],
     ) -> None:
         """rows_o : (N, 12) poses of the shape; size : its radius; meets(poses), touches(poses, margin) -> (row, normal, depth),
-        casts(poses, motions), gaps(poses)."""
+        casts(poses, motions)."""
         self.rows_o, self.size = rows_o, size
-        self.meets, self.touches, self.casts, self.gaps = meets, touches, casts, gaps
+        self.meets, self.touches, self.casts = meets, touches, casts
 
     def moved(self, rows: Ints, way: Floats) -> Floats:
         """Poses of some rows, moved."""
@@ -93,22 +91,19 @@ class Asking:
         """Whether they meet at the end of a way."""
         return self.meets(self.moved(rows, way))
 
-    def back(self, rows: Ints, way: Floats) -> Floats:
-        """Ways, free at their ends, made shorter until the shape all but touches."""
+    def tightened(self, rows: Ints, way: Floats) -> Floats:
+        """Ways, free at their ends, made shorter until the shape all but touches, and is free still."""
         out = self.casts(self.moved(rows, way), -way)
         time = np.where(out.status == CastStatus.MISS, 1.0, np.where(out.status == CastStatus.HIT, out.time, 0.0))
         length = np.linalg.norm(way, axis=1)
-        clear = WAY_CLEAR * (self.size + length)
-        way = way * (1.0 - np.maximum(time - clear / np.maximum(length, clear), 0.0))[:, None]
-        # A cast ends a little early: the rest by what is left between them.
-        for _ in range(3):
-            gap = self.gaps(self.moved(rows, way))
-            length = np.linalg.norm(way, axis=1)
-            along = np.einsum("ni,ni->n", gap.normal, way) / np.where(length > 0.0, length, 1.0)
-            step = (gap.distance - 0.5 * clear) / np.maximum(along, WAY_STEEP)
-            step = np.where(along > WAY_STEEP, np.clip(step, 0.0, length), 0.0)
-            way = way * (1.0 - step / np.where(length > 0.0, length, 1.0))[:, None]
-        return np.asarray(way)
+        # Along a slope it takes more of a way to be as clear.
+        best = way
+        for more in (64.0, 8.0, 1.0):
+            clear = more * WAY_CLEAR * (self.size + length)
+            other = way * (1.0 - np.maximum(time - clear / np.maximum(length, clear), 0.0))[:, None]
+            free = ~self.meets_at(rows, other)
+            best = np.where(free[:, None], other, best)
+        return np.asarray(best)
 
 
 def ways_out(ask: Asking, count: int, *, threads: int | None) -> Ways:
@@ -141,7 +136,7 @@ def ways_out(ask: Asking, count: int, *, threads: int | None) -> Ways:
         held_row, held_normal, held_level = held_row[keep], held_normal[keep], held_level[keep]
     done = np.flatnonzero(free)
     if len(done):
-        way[done] = _shorter(ask, done, way[done], ask.back(done, way[done]))
+        way[done] = ask.tightened(done, way[done])
     if first is not None and len(done):
         _try_directions(ask, way, done, first)
     return Ways(way, free)
@@ -154,20 +149,13 @@ def _deepest_first(row: Ints, level: Floats) -> Ints:
     return np.asarray(order[rank < WAY_MOST])
 
 
-def _shorter(ask: Asking, rows: Ints, way: Floats, other: Floats) -> Floats:
-    """The other way where it is shorter and free at its end."""
-    gain = np.einsum("ni,ni->n", other, other) < np.einsum("ni,ni->n", way, way)
-    gain[gain] = ~ask.meets_at(rows[gain], other[gain]) if gain.any() else gain[gain]
-    return np.where(gain[:, None], other, way)
-
-
 def _try(ask: Asking, way: Floats, rows: Ints, direction: Floats) -> None:
     """Replace ways by shorter ones along unit directions."""
     tried = (1.0 - WAY_GAIN) * np.linalg.norm(way[rows], axis=1)[:, None] * direction
     clear = np.flatnonzero(~ask.meets_at(rows, tried)) if len(rows) else np.zeros(0, np.int64)
     if len(clear):
         chosen, tried = rows[clear], tried[clear]
-        way[chosen] = _shorter(ask, chosen, tried, ask.back(chosen, tried))
+        way[chosen] = ask.tightened(chosen, tried)
 
 
 def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Floats, Floats]) -> None:

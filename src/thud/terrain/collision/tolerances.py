@@ -16,6 +16,12 @@ PATCH_FLAT = 2e-7
 CAST_FLAT = 4e-3
 PATCH_LEAST = 2.0**-12
 
+#: The time of a cast goes on by the distance that is left over the speed along its normal, but as if that were CAST_STEEP of
+#: the speed at least, until it is less than this part of the shape's size, or so many times (a count).
+CAST_REST = 1e-8
+CAST_STEEP = 0.05
+CAST_MORE = 32
+
 #: The cast onto a piece of a patch begins where that onto the piece around it ended, less this part of the patch's size: more
 #: than what casts end early by, so that it does not begin in touch.
 CAST_EARLY = 1e-2
@@ -91,15 +97,11 @@ ON_EDGE = 1e-7
 #: Ways out of the ground end clear of it by this part of the shape's size and of the contacts' depths, far above what counts as
 #: touching; contacts are asked for up to WAY_MARGIN of the size beyond, so that a way does not lead into the next patch. So
 #: many rounds of contacts are made, so many sweeps over at most so many constraints of a row (counts).
-WAY_CLEAR = 1e-7
+WAY_CLEAR = 1e-6
 WAY_MARGIN = 0.05
 WAY_ROUNDS = 12
 WAY_SWEEPS = 400
 WAY_MOST = 128
-
-#: What is left between shape and ground at the end of a way is taken off it if the normal there has at least this cosine
-#: with it.
-WAY_STEEP = 0.05
 
 #: Shorter ways are looked for along the normals of so many contacts (a count), then leaning away from the best by so much, in
 #: radians, each time to eight sides. A way is taken if it is shorter by this part.
