@@ -10,7 +10,7 @@ one. There is no skin, no walk, no projection and no triangle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize
@@ -28,10 +28,19 @@ class Columns:
     corners: np.ndarray
     directions: np.ndarray
     thickness: float
-    cut: np.ndarray
-    """(K,) whether any sheet crosses columns of a patch, so that they end early."""
-    near: list
-    """(K,) patches whose boxes meet the box of the columns of each."""
+    known: dict = field(default_factory=dict)
+    """What `near` has told of each patch."""
+
+    def near(self, k: int) -> tuple[bool, np.ndarray]:
+        """(whether any sheet crosses columns of a patch, which then end early; patches near its columns, by their boxes)."""
+        if k not in self.known:
+            among = _near(self, k)
+            self.known[k] = (_is_cut(self, k, among), among)
+        return self.known[k]
+
+    def cuts(self, rows: np.ndarray) -> np.ndarray:
+        """Which of some patches have columns that end early."""
+        return np.array([self.near(int(k))[0] for k in rows], dtype=bool)
 
     @property
     def size(self) -> float:
@@ -77,10 +86,7 @@ def columns_of(surface, thickness: float, *, as_sampled: bool = False) -> Column
         for nodes, out in zip((own.point, own.direction) if own else nodes_of(surface, quad), (corners, directions)):
             four = [nodes[:-1, :-1], nodes[:-1, 1:], nodes[1:, :-1], nodes[1:, 1:]]
             out.append(np.stack([x.reshape(-1, 3) for x in four], axis=1))
-    found = Columns(np.concatenate(corners), np.concatenate(directions), thickness, np.zeros(0, bool), [])
-    found.near = [_near(found, k) for k in range(len(found.corners))]
-    found.cut = np.array([_is_cut(found, k) for k in range(len(found.corners))])
-    return found
+    return Columns(np.concatenate(corners), np.concatenate(directions), thickness)
 
 
 def _near(columns: Columns, k: int) -> np.ndarray:
@@ -89,11 +95,11 @@ def _near(columns: Columns, k: int) -> np.ndarray:
     return np.flatnonzero(((low <= both.max(axis=0)) & (high >= both.min(axis=0))).all(axis=1))
 
 
-def _is_cut(columns: Columns, k: int) -> bool:
+def _is_cut(columns: Columns, k: int, among: np.ndarray) -> bool:
     # Neighbours are near all columns of a patch; only crossings count. Some columns of the patch, its borders included.
     u, v = (x.reshape(-1) for x in np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 1, 9)))
     rows = np.full(len(u), k)
-    return bool((cut_lengths(columns, rows, u, v, columns.near[k]) < columns.thickness).any())
+    return bool((cut_lengths(columns, rows, u, v, among) < columns.thickness).any())
 
 
 def mix(corners: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -198,7 +204,9 @@ def nearest_ground(columns: Columns, shape, rows: np.ndarray, *, sheet_only: boo
             chosen = chosen[gap[chosen] <= best[n]]
             value, spot = _close_in(columns, chosen, shape, rows[n : n + 1], thickness)
             for k in np.argsort(value, kind="stable")[:6]:
-                if 0.0 < value[k] < min(best[n], value.min()) + 0.05 and not (columns.cut[chosen[k]] and thickness > 0.0):
+                if 0.0 < value[k] < min(best[n], value.min()) + 0.05 and not (
+                    thickness > 0.0 and columns.near(int(chosen[k]))[0]
+                ):
                     value[k], spot[k] = _polished(columns, chosen[k], shape, rows[n : n + 1], thickness, value[k], spot[k])
             k = int(value.argmin())
             if value[k] < best[n]:
@@ -230,10 +238,10 @@ def _close_in(columns: Columns, chosen: np.ndarray, shape, row: np.ndarray, thic
         tried = np.clip(middle[live, None] + half * grid, 0.0, 1.0)
         a, b = tried[..., 0], tried[..., 1]
         length = np.full(a.shape, thickness)
-        cut = columns.cut[at] & (thickness > 0.0)
+        cut = columns.cuts(at) if thickness > 0.0 else np.zeros(len(at), bool)
         if cut.any():
             rows = np.repeat(at[cut], a.shape[1])
-            among = np.unique(np.concatenate([columns.near[k] for k in np.unique(at[cut])]))
+            among = np.unique(np.concatenate([columns.near(int(k))[1] for k in np.unique(at[cut])]))
             length[cut] = cut_lengths(columns, rows, a[cut].ravel(), b[cut].ravel(), among).reshape(-1, a.shape[1])
         x = mix(columns.corners[at][:, None], a, b)
         x = x - (tried[..., 2] * length)[..., None] * mix(columns.directions[at][:, None], a, b)
@@ -277,9 +285,7 @@ def nearest_skin(columns: Columns, borders: Columns, points: np.ndarray, reach: 
     point = thud.Sphere(1e-30)
     rows = np.concatenate([np.tile(np.eye(3).ravel(), (len(points), 1)), points], axis=1)
     best = nearest_ground(columns, point, rows, sheet_only=True, reach=reach)[0]
-    bottom = Columns(
-        columns.corners - columns.thickness * columns.directions, columns.directions, 0.0, columns.cut, columns.near
-    )
+    bottom = Columns(columns.corners - columns.thickness * columns.directions, columns.directions, 0.0)
     best = np.minimum(best, nearest_ground(bottom, point, rows, sheet_only=True, reach=reach)[0])
     if len(borders.corners):
         best = np.minimum(best, nearest_ground(borders, point, rows, sheet_only=True, reach=reach)[0])
@@ -300,7 +306,7 @@ def border_columns(columns: Columns) -> Columns:
             c, d = columns.corners[k], columns.directions[k]
             out.append([c[i], c[j], c[i] - columns.thickness * d[i], c[j] - columns.thickness * d[j]])
             flat.append(d)
-    return Columns(np.array(out).reshape(-1, 4, 3), np.array(flat).reshape(-1, 4, 3), 0.0, np.zeros(len(out), bool), [])
+    return Columns(np.array(out).reshape(-1, 4, 3), np.array(flat).reshape(-1, 4, 3), 0.0)
 
 
 def points_in_ground(columns: Columns, points: np.ndarray) -> np.ndarray:

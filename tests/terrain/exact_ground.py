@@ -36,7 +36,7 @@ from tests.oracles.displaced import grid_surface
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field, from_heights
 
-SIZES = {"small": 80, "ci": 480, "standard": 20_000}
+SIZES = {"small": 80, "ci": 400, "standard": 20_000}
 
 #: In units of the largest patch's diagonal.
 TOLERANCE = 1e-6

@@ -8,7 +8,7 @@ surfaces with overhangs are tried against them:
 - a part that is more than h deep in the sheet (shrunk by h it still touches it) must be reported;
 - a part reported must be within h of the sheet, or in the ground: within h of its bottom or sides, or with its centre inside by
   the oracle of `tests/oracles/bilinear_ground.py`;
-- a part more than h deep in bottom or sides, or with its centre in the ground, must be reported.
+- a part with its centre in the ground must be reported.
 
 What lies within h is counted, not judged.
 """
@@ -32,7 +32,7 @@ SIZES = {"small": 200, "ci": 3_000, "standard": 100_000, "full": 1_000_000}
 #: Poses tried with one compound on one surface, and how many of those away from the sheet are judged: the oracle of the
 #: ground is slow.
 BATCH = 125
-GROUND_TRIES = 12
+GROUND_TRIES = 6
 
 
 @dataclass
@@ -170,10 +170,6 @@ def one_batch(rng, surface, truth: tuple[thud.TriangleMesh, thud.TriangleMesh, C
             continue
         at = thud.Pose.from_rows(rows[unsettled])
         may[unsettled] |= thud.distance(skin, part, None, at, max_distance=10 * h).distance <= 1.0001 * h + 1e-9
-        small = shrunk(part, 1.0001 * h + 1e-9)
-        # A bottom that other sheets cut off is in the air.
-        if small is not None and not columns.cut.any():
-            must[unsettled] |= thud.intersects(skin, small, None, at)
         center = part.parts()[0].center
         inside = points_in_ground(columns, np.einsum("nij,j->ni", rows[unsettled, :9].reshape(-1, 3, 3), center) + at.position)
         must[unsettled] |= inside < 1e-9

@@ -193,7 +193,8 @@ def test_rays_hit_the_sheet(kind: str) -> None:
     # Where the sheet is hit at no small angle, both hit, in the same place.
     cosine = np.abs(np.einsum("ni,ni->n", truth.normal, along))
     steep = np.isfinite(truth.distance) & (cosine > 0.3) & hit
-    assert (np.isfinite(truth.distance) & (cosine > 0.3) & ~hit).sum() <= count // 100
+    # None is missed: borders of patches are straight, so the triangles end where the sheet does.
+    assert not (np.isfinite(truth.distance) & (cosine > 0.3) & ~hit).any()
     gap = np.abs(found.distance[steep] - truth.distance[steep])
     assert (gap > 8.0 * h + 1e-7).sum() <= count // 100
     normals = np.einsum("ni,ni->n", found.normal, truth.normal)[steep]
@@ -447,7 +448,7 @@ def test_margins_of_contacts_are_distances() -> None:
 def test_points_of_the_ground(kind: str) -> None:
     surface, sheet, h, points = case(kind)
     rng = np.random.default_rng(16)
-    count = 30 if SMALL else 120
+    count = 20 if SMALL else 40
     where = points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)) * 0.5
     columns = columns_at(kind)
     off = points_in_ground(columns, where)

@@ -212,11 +212,16 @@ class DisplacedSurface(Shape):
         their mean length, lead as far as half to all of the longest base edge."""
         if self.thickness is not None:
             return float(self.thickness)
-        positions, directions, primitives = (np.asarray(x) for x in (self.positions, self.directions, self.primitives))
+        unit = float(np.linalg.norm(np.asarray(self.directions), axis=1).mean())
+        return float(2.0 ** np.floor(np.log2(self.longest_edge / unit)))
+
+    @cached_property
+    def longest_edge(self) -> float:
+        """Of the base mesh, metres."""
+        positions, primitives = np.asarray(self.positions), np.asarray(self.primitives)
         last = np.where(primitives[:, 3] < 0, primitives[:, 2], primitives[:, 3])
         ring = np.column_stack([primitives[:, :3], last, primitives[:, 0]])
-        longest = float(np.linalg.norm(np.diff(positions[ring], axis=1), axis=2).max())
-        return float(2.0 ** np.floor(np.log2(longest / float(np.linalg.norm(directions, axis=1).mean()))))
+        return float(np.linalg.norm(np.diff(positions[ring], axis=1), axis=2).max())
 
     @property
     def ways_down(self) -> Floats:

@@ -31,17 +31,31 @@ SIDE_OF, VALUE = 2, 3
 
 
 @device
-def line_met(parts, query, space, x0, y0, x1, y1):
-    """Whether the part touches a straight line of the patch."""
+def set_line(parts, query, space, x0, y0, x1, y1):
+    """Write a straight line of the patch over the placeholder. Returns where it begins and where the part is from there."""
     points = space.points
     p, q = patch_point(space.corners, x0, y0), patch_point(space.corners, x1, y1)
     points[0, 0], points[0, 1], points[0, 2] = p
     points[1, 0], points[1, 1], points[1, 2] = q
     o = set_points(parts, query.a, points, 2)
-    at = (query.t[0] - o[0], query.t[1] - o[1], query.t[2] - o[2])
-    return (
-        pair_intersects(parts, query.a, query.b, query.r, at, center_axis(parts, query.a, query.b, query.r, at))[0] != SEPARATED
-    )
+    return o, (query.t[0] - o[0], query.t[1] - o[1], query.t[2] - o[2])
+
+
+@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8")
+def line_met(parts, query, space, x0, y0, x1, y1):
+    """Whether the part touches a straight line of the patch."""
+    _o, at = set_line(parts, query, space, x0, y0, x1, y1)
+    axis = center_axis(parts, query.a, query.b, query.r, at)
+    return pair_intersects(parts, query.a, query.b, query.r, at, axis)[0] != SEPARATED
+
+
+@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8")
+def line_point(parts, query, space, x0, y0, x1, y1):
+    """A point that the part shares with a straight line of the patch that it touches."""
+    o, at = set_line(parts, query, space, x0, y0, x1, y1)
+    axis = center_axis(parts, query.a, query.b, query.r, at)
+    _status, _d, q, _n = pair_distance(parts, query.a, query.b, query.r, at, axis, math.inf)
+    return q[0] + o[0], q[1] + o[1], q[2] + o[2]
 
 
 @kernel(inner="parts, part_query, work_space, f8, f8, f8, f8, f8")
@@ -105,9 +119,16 @@ def patch_query(parts, query, space, best):
             # Not before it touches what holds the piece; a little earlier, so as not to begin in touch.
             since = max(value - early, 0.0)
         if (mode <= GATHER or (mode == DISTANCE and value == 0.0 and bound > 0.0)) and not last:
-            last = line_met(parts, query, space, x, y + middle, x + w, y + middle) or line_met(
-                parts, query, space, x + middle, y, x + middle, y + w
-            )
+            # Along a, then along b.
+            last = line_met(parts, query, space, x, y + middle, x + w, y + middle)
+            if last and mode == DISTANCE:
+                p = line_point(parts, query, space, x, y + middle, x + w, y + middle)
+            if not last:
+                last = line_met(parts, query, space, x + middle, y, x + middle, y + w)
+                if last and mode == DISTANCE:
+                    p = line_point(parts, query, space, x + middle, y, x + middle, y + w)
+            if last and mode == DISTANCE:
+                return True, _I(OVERLAPPING), 0.0, p, zero
             value = np.float64(OVERLAPPING) if mode <= GATHER else 0.0
         if last:
             space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle

@@ -121,7 +121,9 @@ def fill_depths(
     from thud.terrain.collision.contacts import ALONG, DEPTH
     from thud.terrain.collision.separation import Asking, ways_out
 
-    ask = Asking(np.ascontiguousarray(own), shape.bounding_sphere()[1], meet, touch, move)
+    # A half-space has no size.
+    size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
+    ask = Asking(np.ascontiguousarray(own), size, meet, touch, move)
     found = ways_out(ask, len(rows), threads=threads)
     length = np.linalg.norm(found.way, axis=1)
     ends = ask.moved(np.arange(len(rows)), found.way)

@@ -10,7 +10,7 @@ from thud.pairing import advance as turning
 from thud.pairing.advance import reach_about_origin
 from thud.results import Distances, Impacts
 from thud.shapes.shape import Shape
-from thud.terrain.collision.tolerances import SURFACE_CAST_GAP, SURFACE_CAST_STEPS
+from thud.terrain.collision.tolerances import PATCH_FLAT, SURFACE_CAST_GAP, SURFACE_CAST_STEPS
 from thud.terrain.surface import DisplacedSurface
 
 
@@ -34,7 +34,9 @@ def advance(
     size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
 
     def gap(rows: Floats) -> Floats:
-        return SURFACE_CAST_GAP * size + 16.0 * UNIT_ROUNDOFF * (extent + np.abs(rows[:, 9:]).max(axis=1))
+        # Distances know patches to PATCH_FLAT of their size, which is less than that of a primitive.
+        near = SURFACE_CAST_GAP * size + 4.0 * PATCH_FLAT * surface.longest_edge
+        return near + 16.0 * UNIT_ROUNDOFF * (extent + np.abs(rows[:, 9:]).max(axis=1))
 
     def apart(place_s: Floats, place_o: Floats, many: int) -> Distances:
         return distance(surface, shape, place_s, place_o, many, threads=threads)
