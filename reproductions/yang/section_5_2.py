@@ -16,8 +16,8 @@ from thud.pose import as_poses
 from thud.terrain.collision.counts import COARSEST, FINER, FINEST, PROJECTED
 from thud.terrain.collision.query_object import query_object
 
-FRAMES = {"ci": 6, "standard": 120, "full": 363}
-REPEATS = {"ci": 1, "standard": 3, "full": 5}
+FRAMES = {"ci": 6, "standard": 60, "full": 363}
+REPEATS = {"ci": 1, "standard": 2, "full": 5}
 
 #: What is compared, cubic projection; "first" ends with the first part that collides.
 WAYS = {

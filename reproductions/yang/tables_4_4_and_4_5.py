@@ -29,8 +29,8 @@ from thud.terrain.collision.counts import (
 )
 from thud.terrain.collision.tolerances import PLAIN_VERTICES
 
-FRAMES = {"ci": 24, "standard": 363, "full": 363}
-REPEATS = {"ci": 1, "standard": 3, "full": 9}
+FRAMES = {"ci": 24, "standard": 121, "full": 363}
+REPEATS = {"ci": 1, "standard": 2, "full": 9}
 NAMES = {"alpha_plane": "alpha plane", "cubic": "cubic (ours)"}
 LABELS = {"every_vertex": "every vertex", "plain": "plain (2.6)", "multiresolution": "multiresolution", "auto": "auto (ours)"}
 
