@@ -194,11 +194,12 @@ def exact_time(surface, parts, query, space, time, p, n):
         return time, p, n
     speed, rest = math.sqrt(norm2(m)), CAST_REST * parts.reals[b, BOUND]
     rest += 16.0 * UNIT_ROUNDOFF * (abs(t[0]) + abs(t[1]) + abs(t[2]) + speed)
+    reach = math.inf
     for _ in range(CAST_MORE):
         at = (t[0] + time * m[0], t[1] + time * m[1], t[2] + time * m[2])
         near = PartQuery(a, b, r, at, (0.0, 0.0, 0.0), _I(DISTANCE))
         part_box(parts, b, r, at, box)
-        result[BEST], result[STATUS] = math.inf, SEPARATED
+        result[BEST], result[STATUS] = reach, SEPARATED
         hits = walk_part(surface, parts, near, space, _I(0))
         if hits == 0 or result[STATUS] != OVERLAPPING:
             hits += walk_ground(surface, parts, near, space, _I(0))
@@ -207,6 +208,8 @@ def exact_time(surface, parts, query, space, time, p, n):
         p, n = load_row(result, POINT), load_row(result, AWAY)
         if result[BEST] <= rest:
             break
+        # It does not get farther away.
+        reach = 2.0 * result[BEST]
         # Along a surface that it hardly comes nearer to, no farther than is safe.
         approach = max(-dot(m, n), CAST_STEEP * speed)
         time += result[BEST] / approach

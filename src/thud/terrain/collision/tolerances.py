@@ -9,7 +9,7 @@ PATCH_NEWTON = 1e-12
 PATCH_STEPS = 16
 
 #: A piece of a patch is cut into 2 x 2 until it leaves its tetrahedron by less than this part of the patch's size: a
-#: hundredth of what answers may be off by. A time of a cast is found on pieces that leave it by less than CAST_FLAT, a
+#: fifth of what answers may be off by. A time of a cast is found on pieces that leave it by less than CAST_FLAT, a
 #: little early; what needs the place of a touch goes on from there by distances. No piece is smaller than PATCH_LEAST of the
 #: patch: even a patch that is twisted by its own size is then flat enough.
 PATCH_FLAT = 2e-7
