@@ -155,11 +155,9 @@ def include_surface(surface, planes, boxes, k):
 
 
 @exact_kernel
-def include_ground(surface, planes, boxes, k):
-    """Take the ground below the surface into the box, and find the lengths between the two planes.
-
-    A point of the ground is P + l N with P and N of the base primitive; its height is that of P and l (N . normal).
-    """
+def find_lengths(surface, planes, k):
+    """The lengths between the two planes: a point is P + l N with P and N of the base primitive; its height is that of P and
+    l (N . normal)."""
     normal = (planes[k, NORMAL], planes[k, NORMAL + 1], planes[k, NORMAL + 2])
     count = 3 if surface.primitives[k, V3] < 0 else 4
     base_least, base_most, rise_least, rise_most = 0.0, 0.0, math.inf, 0.0
@@ -171,37 +169,14 @@ def include_ground(surface, planes, boxes, k):
         rise = normal[0] * n[0] + normal[1] * n[1] + normal[2] * n[2]
         base_least, base_most = min(base_least, height), max(base_most, height)
         rise_least, rise_most = min(rise_least, rise), max(rise_most, rise)
-    if surface.thickness < math.inf:
-        planes[k, LOWER] -= surface.thickness * rise_most
-        for axis in range(3):
-            least, most = 0.0, 0.0
-            for i in range(count):
-                n = surface.vertices[surface.primitives[k, i], 3 + axis]
-                least, most = min(least, -surface.thickness * n), max(most, -surface.thickness * n)
-            boxes[k, axis] += least
-            boxes[k, axis + 3] += most
     low, high = planes[k, LOWER] - base_most, planes[k, UPPER] - base_least
     planes[k, LEAST] = low / (rise_most if low > 0.0 else rise_least)
     planes[k, MOST] = high / (rise_least if high > 0.0 else rise_most)
-    if surface.thickness == math.inf:
-        # Down to the lower plane: from anywhere on the base by any of the lengths that reach it.
-        least_length = min(low / rise_least, low / rise_most)
-        most_length = max((planes[k, LOWER] - base_least) / rise_least, (planes[k, LOWER] - base_least) / rise_most)
-        for axis in range(3):
-            p_least, p_most, n_least, n_most = math.inf, -math.inf, math.inf, -math.inf
-            for i in range(count):
-                v = surface.primitives[k, i]
-                p_least, p_most = min(p_least, surface.vertices[v, axis]), max(p_most, surface.vertices[v, axis])
-                n_least, n_most = min(n_least, surface.vertices[v, 3 + axis]), max(n_most, surface.vertices[v, 3 + axis])
-            a, b = least_length * n_least, least_length * n_most
-            c, d = most_length * n_least, most_length * n_most
-            boxes[k, axis] = min(boxes[k, axis], p_least + min(min(a, b), min(c, d)))
-            boxes[k, axis + 3] = max(boxes[k, axis + 3], p_most + max(max(a, b), max(c, d)))
 
 
 @exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1]")
 def bounding_planes_rows(start, stop, surface, planes_out, boxes_out):
-    """Planes (columns of `surface_arrays`) and boxes (lower, upper; the ground included) of primitives."""
+    """Planes (columns of `surface_arrays`) and boxes (lower, upper) of primitives."""
     for k in range(start, stop):
         nx, ny, nz, offset = base_plane(surface, k)
         planes_out[k, NORMAL], planes_out[k, NORMAL + 1], planes_out[k, NORMAL + 2] = nx, ny, nz
@@ -215,7 +190,7 @@ def bounding_planes_rows(start, stop, surface, planes_out, boxes_out):
         slack = PLANE_SLACK * (size + abs(offset))
         planes_out[k, LOWER] -= slack
         planes_out[k, UPPER] += slack
-        include_ground(surface, planes_out, boxes_out, k)
+        find_lengths(surface, planes_out, k)
         for axis in range(3):
             boxes_out[k, axis] -= slack
             boxes_out[k, axis + 3] += slack
