@@ -42,7 +42,7 @@ from thud.terrain.collision.walk import box_out_of_reach, heights, heights_apart
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, UNSURE, new_work_space
 from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE
 from thud.terrain.sampling import map_place
-from thud.terrain.surface_arrays import LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, SIDE, UPPER, V3, S, T
+from thud.terrain.surface_arrays import COUNT, FIRST, LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, SIDE, UPPER, V3, S, T
 
 _I = np.int64
 
@@ -274,14 +274,55 @@ def out_of_reach_by(query, space, points, slab, more):
 
 @device
 def volume_met(parts, query, space, more):
-    """Whether a part, rounded off by `more`, meets the hull of eight points."""
+    """(whether a part, rounded off by `more`, meets the hull of eight points, the direction that parts it from them)."""
     a, b, r, t, _m, _mode = query
     o = set_points(parts, a, space.points, 8)
     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
     parts.reals[a, RADIUS] = more
-    status, _axis = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))
+    status, v = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))
     parts.reals[a, RADIUS] = 0.0
-    return status != SEPARATED
+    length = math.sqrt(norm2(v))
+    if status != SEPARATED or not length > 0.0:
+        return True, (0.0, 0.0, 0.0)
+    return False, (-v[0] / length, -v[1] / length, -v[2] / length)
+
+
+@device
+def bottom_along(surface, quad, rims, d):
+    """How far the ways to the ends of a quad's columns lead along d at most; where it has sides they begin at the sheet."""
+    most = 0.0 if rims != 0 else -math.inf
+    first, deep = _I(surface.quads[quad, FIRST]), -surface.thickness
+    for k in range(first, first + _I(surface.quads[quad, COUNT])):
+        for i in range(3 if surface.primitives[k, V3] < 0 else 4):
+            v = surface.primitives[k, i]
+            most = max(
+                most, deep * (d[0] * surface.vertices[v, 3] + d[1] * surface.vertices[v, 4] + d[2] * surface.vertices[v, 5])
+            )
+    return most
+
+
+@device
+def primitive_below(surface, k, rims, d, low):
+    """Whether the bottom of a primitive's ground, and its sides, stay below height `low` along d. What lies at length l over
+    the primitive is in the hull of its vertices moved by l."""
+    deep = surface.thickness
+    most = -math.inf
+    for i in range(3 if surface.primitives[k, V3] < 0 else 4):
+        v = surface.primitives[k, i]
+        p = d[0] * surface.vertices[v, 0] + d[1] * surface.vertices[v, 1] + d[2] * surface.vertices[v, 2]
+        n = d[0] * surface.vertices[v, 3] + d[1] * surface.vertices[v, 4] + d[2] * surface.vertices[v, 5]
+        least, longest = surface.planes[k, LEAST] - deep, surface.planes[k, MOST] - (0.0 if rims != 0 else deep)
+        most = max(most, p + max(least * n, longest * n))
+    return low > most + HEIGHT_SLACK * (abs(most) + abs(low))
+
+
+@device
+def below_part(points, d, fall, low):
+    """Whether what lies below eight points, by ways that lead along d by at most `fall`, stays below height `low` along d."""
+    most = -math.inf
+    for k in range(8):
+        most = max(most, d[0] * points[k, 0] + d[1] * points[k, 1] + d[2] * points[k, 2])
+    return low > most + fall + HEIGHT_SLACK * (abs(most) + abs(fall) + abs(low))
 
 
 @kernel(inner="surface, parts, part_query, work_space, i8")
@@ -289,6 +330,8 @@ def walk_ground(surface, parts, query, space, count):
     """`walk_part` for bottom and sides: continues from result[BEST] and from what was found before."""
     _a, b, r, t, m, mode = query
     box, cells, points, result = space.box, space.cells, space.points, space.result
+    # The direction that parted the part from the last cell, and how low it reaches along it: likely to part it from the next.
+    axis, axis_low = (0.0, 0.0, 0.0), -math.inf
     k = _I(0)
     while k < surface.node_ints.shape[0]:
         lx, ly, lz, ux, uy, uz = face_node(surface, k)
@@ -306,9 +349,12 @@ def walk_ground(surface, parts, query, space, count):
         reach = result[BEST] if mode == DISTANCE else 0.0
         if beyond_ground(surface, item, quad, low, high, rise, reach):
             continue
-        if mode <= GATHER and beside_box(parts, query, lx, ly, lz, ux, uy, uz):
+        if mode <= GATHER and (
+            primitive_below(surface, item, rims, axis, axis_low) or beside_box(parts, query, lx, ly, lz, ux, uy, uz)
+        ):
             continue
         shape = outline(surface, item)
+        fall = bottom_along(surface, quad, rims, axis)
         depth = push_coarsest(surface, quad, shape, cells)
         while depth > 0:
             depth -= 1
@@ -317,11 +363,17 @@ def walk_ground(surface, parts, query, space, count):
             if step > 1:
                 code, flat = load_cell(surface, quad, step, x, y, points)
                 if code != EXTREME:
+                    if mode <= GATHER and below_part(points, axis, fall, axis_low):
+                        continue
                     more = drop_cell(surface, quad, step, x, y, rims, points)
                     if out_of_reach_by(query, space, points, (n, low + min(rise, 0.0), high + max(rise, 0.0)), more):
                         continue
-                    if mode <= GATHER and not volume_met(parts, query, space, more):
-                        continue
+                    if mode <= GATHER:
+                        met, away = volume_met(parts, query, space, more)
+                        if not met:
+                            axis, axis_low = away, heights(parts, b, r, t, away)[0]
+                            fall = bottom_along(surface, quad, rims, axis)
+                            continue
                 finer >>= flat
             if finer >= 2:
                 depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
