@@ -509,7 +509,7 @@ def surface_contacts_rows(
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
         status, count, needed = SEPARATED, 0, _I(0)
-        many = near_ground_parts(surface, shape, r, t, margin, True, box, listed)
+        many = near_ground_parts(surface, shape, r, t, margin, _I(1), box, listed)
         for i in range(many):
             b = listed[i]
             rb, tb = part_place(part_poses, b, r, t)

@@ -401,13 +401,13 @@ def beside_oriented(r, c, h, lx, ly, lz, ux, uy, uz):
     return False
 
 
-@kernel(inner="surface, mat3, vec3, vec3, f8[::1], b1")
+@kernel(inner="surface, mat3, vec3, vec3, f8[::1], i8")
 def box_near_ground(surface, r, c, h, box, inside):
     """Whether a box with axes r, middle c and half sizes h, and `box` about it, may touch bottom or sides of any primitive's
     ground, or, with `inside`, come near any of it."""
     k = _I(0)
     while k < surface.node_ints.shape[0]:
-        lx, ly, lz, ux, uy, uz = ground_node(surface, k) if inside else face_node(surface, k)
+        lx, ly, lz, ux, uy, uz = ground_node(surface, k) if inside != 0 else face_node(surface, k)
         if boxes_apart(box, lx, ly, lz, ux, uy, uz, 0.0) or beside_oriented(r, c, h, lx, ly, lz, ux, uy, uz):
             k = _I(surface.node_ints[k, 0])
             continue
@@ -419,7 +419,7 @@ def box_near_ground(surface, r, c, h, box, inside):
         middle, half = dot(n, c), 0.0
         for j in range(3):
             half += h[j] * abs(n[0] * r[j] + n[1] * r[3 + j] + n[2] * r[6 + j])
-        if inside:
+        if inside != 0:
             height = middle - surface.planes[item, OFFSET]
             if height - half <= surface.planes[item, UPPER] + max(surface.fall[item, 1], 0.0) and (
                 height + half >= surface.planes[item, LOWER] + min(surface.fall[item, 0], 0.0)
@@ -430,7 +430,7 @@ def box_near_ground(surface, r, c, h, box, inside):
     return False
 
 
-@kernel(inner="surface, query_object, mat3, vec3, f8, b1, f8[::1], i8[::1]")
+@kernel(inner="surface, query_object, mat3, vec3, f8, i8, f8[::1], i8[::1]")
 def near_ground_parts(surface, shape, r, t, margin, inside, box, parts_out):
     """Parts of a compound at (r, t) that may touch bottom or sides or come within `margin`, by the tree over them; with
     `inside` all that may be in the ground. Returns how many."""

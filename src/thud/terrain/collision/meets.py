@@ -106,7 +106,7 @@ def surface_intersects_rows(
                         last_inout[row, k] = found[0, k]
                     break
         if status == SEPARATED:
-            many = near_ground_parts(surface, shape, r, t, 0.0, False, box, listed)
+            many = near_ground_parts(surface, shape, r, t, 0.0, _I(0), box, listed)
             for i in range(many):
                 b = listed[i]
                 rb, tb = part_place(part_poses, b, r, t)
