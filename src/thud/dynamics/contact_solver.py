@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.dynamics.integrators import free_turn, load9, store9
+from thud.dynamics.integrators import free_turn, store9
 from thud.dynamics.rotation import exp_rotation, nearest_rotation
 from thud.dynamics.solver_types import (
     APPROACH,
@@ -58,7 +58,7 @@ from thud.dynamics.solver_types import (
     W,
     X,
 )
-from thud.math.pose import compose_rotation, rotate, unrotate
+from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
 from thud.math.vec3 import add, add_scaled, cross, dot, load3, norm2, scale, sub
 
 
@@ -80,7 +80,7 @@ def load_inverse(reals, k):
 @device
 def turn_inertia(bodies, k):
     """Inverse inertia in the world's frame, by similarity transform."""
-    a, inverse = load9(bodies.rotation, k), load9(bodies.inverse_inertia, k)
+    a, inverse = load_rotation(bodies.rotation, k), load_rotation(bodies.inverse_inertia, k)
     for axis in range(3):
         # Column `axis` of A I^-1 A^T: what a unit vector along it becomes.
         e = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
@@ -156,8 +156,8 @@ def begin_contacts(bodies, points, where, normal, depth, former, soft):
         put3(out, k, TANGENT_2, t2)
         put3(out, k, ARM_A, arm_a)
         put3(out, k, ARM_B, arm_b)
-        put3(out, k, LOCAL_A, unrotate(load9(bodies.rotation, a), arm_a))
-        put3(out, k, LOCAL_B, unrotate(load9(bodies.rotation, b), arm_b))
+        put3(out, k, LOCAL_A, unrotate(load_rotation(bodies.rotation, a), arm_a))
+        put3(out, k, LOCAL_B, unrotate(load_rotation(bodies.rotation, b), arm_b))
         # Both arms end midway: what they measure is the change of the separation.
         between = sub(load3(reals, b, X), load3(reals, a, X))
         out[k, SEPARATION] = -depth[k] - dot(n, add(between, sub(arm_b, arm_a)))
@@ -191,8 +191,8 @@ def meet(bodies, out, k, a, b):
     """How far apart the two are by now, and their arms: both act at one place, midway, so that angular momentum is kept."""
     reals = bodies.reals
     xa, xb = load3(reals, a, X), load3(reals, b, X)
-    pa = add(xa, rotate(load9(bodies.rotation, a), load3(out, k, LOCAL_A)))
-    pb = add(xb, rotate(load9(bodies.rotation, b), load3(out, k, LOCAL_B)))
+    pa = add(xa, rotate(load_rotation(bodies.rotation, a), load3(out, k, LOCAL_A)))
+    pb = add(xb, rotate(load_rotation(bodies.rotation, b), load3(out, k, LOCAL_B)))
     middle = scale(add(pa, pb), 0.5)
     arm_a, arm_b = sub(middle, xa), sub(middle, xb)
     put3(out, k, ARM_A, arm_a)
@@ -306,10 +306,10 @@ def move(bodies, h):
         put3(reals, k, X, x)
         if norm2(w) == 0.0:
             continue
-        a = load9(bodies.rotation, k)
+        a = load_rotation(bodies.rotation, k)
         if reals[k, INVERSE_MASS] > 0.0:
-            momentum = rotate(a, rotate(load9(bodies.inertia, k), unrotate(a, w)))
-            a = free_turn(a, momentum, load9(bodies.axes, k), load3(bodies.moments, k, 0), h)
+            momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w)))
+            a = free_turn(a, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h)
             store9(bodies.rotation, k, a)
             turn_inertia(bodies, k)
             put3(reals, k, W, rotate(load_inverse(reals, k), momentum))
@@ -332,4 +332,4 @@ def solve_step(bodies, points, where, normal, depth, former, soft, dt, substeps,
         solve_contacts(bodies, points, h, fastest, slop, np.int64(0))
     restitute(bodies, points, threshold)
     for k in range(bodies.rotation.shape[0]):
-        store9(bodies.rotation, k, nearest_rotation(load9(bodies.rotation, k)))
+        store9(bodies.rotation, k, nearest_rotation(load_rotation(bodies.rotation, k)))

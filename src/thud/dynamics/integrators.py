@@ -21,16 +21,8 @@ from thud._core.decorators import device, kernel
 from thud.dynamics.integrator_names import IMPLICIT_GYROSCOPIC, RK4, SEMI_IMPLICIT, SLIDES
 from thud.dynamics.rotation import add_matrix, exp_rotation, inverse_transpose, nearest_rotation, skew_times
 from thud.dynamics.tolerances import GYRO_CHANGE, GYRO_STEPS
-from thud.math.pose import compose_rotation, rotate, transpose, unrotate
+from thud.math.pose import compose_rotation, load_rotation, rotate, transpose, unrotate
 from thud.math.vec3 import add, add_scaled, cross, dot, load3, norm2, scale, sub
-
-
-@device
-def load9(rows, k):
-    """Nine numbers of a row."""
-    return (
-        rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3], rows[k, 4], rows[k, 5], rows[k, 6], rows[k, 7], rows[k, 8],
-    )  # fmt: skip
 
 
 @device
@@ -162,9 +154,9 @@ def implicit_gyroscopic_step(r, v, a, momentum, mass, inertia, inverse_inertia, 
 def integrate_rows(start, stop, state, forces, torques, h, steps, integrator):
     """So many steps of the bodies [start, stop), in place."""
     for k in range(start, stop):
-        r, v, a, momentum = load3(state.r, k, 0), load3(state.v, k, 0), load9(state.A, k), load3(state.L, k, 0)
-        mass, inertia, inverse = state.mass[k], load9(state.inertia, k), load9(state.inverse_inertia, k)
-        axes, moments = load9(state.axes, k), load3(state.moments, k, 0)
+        r, v, a, momentum = load3(state.r, k, 0), load3(state.v, k, 0), load_rotation(state.A, k), load3(state.L, k, 0)
+        mass, inertia, inverse = state.mass[k], load_rotation(state.inertia, k), load_rotation(state.inverse_inertia, k)
+        axes, moments = load_rotation(state.axes, k), load3(state.moments, k, 0)
         force, torque = load3(forces, k if forces.shape[0] > 1 else 0, 0), load3(torques, k if torques.shape[0] > 1 else 0, 0)
         for _ in range(steps):
             if integrator == SLIDES:
@@ -186,7 +178,11 @@ def integrate_rows(start, stop, state, forces, torques, h, steps, integrator):
 def omega_rows(start, stop, state, omega_out):
     """Angular velocities, world frame."""
     for k in range(start, stop):
-        store3(omega_out, k, angular_velocity(load9(state.A, k), load9(state.inverse_inertia, k), load3(state.L, k, 0)))
+        store3(
+            omega_out,
+            k,
+            angular_velocity(load_rotation(state.A, k), load_rotation(state.inverse_inertia, k), load3(state.L, k, 0)),
+        )
 
 
 @kernel("i8, i8, rigid_state, i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
@@ -195,7 +191,7 @@ def point_rows(start, stop, state, body, points, forces, torques, velocity_out, 
     b' = v + omega x r, b'' = F / M + alpha x r + omega x (omega x r), alpha = I^-1 (tau - omega x L)."""
     for i in range(start, stop):
         k = body[i]
-        a, inverse, momentum = load9(state.A, k), load9(state.inverse_inertia, k), load3(state.L, k, 0)
+        a, inverse, momentum = load_rotation(state.A, k), load_rotation(state.inverse_inertia, k), load3(state.L, k, 0)
         omega = angular_velocity(a, inverse, momentum)
         r = rotate(a, load3(points, i, 0))
         force = load3(forces, k if forces.shape[0] > 1 else 0, 0)
@@ -212,5 +208,5 @@ def energy_rows(state, energy_out):
     """Kinetic energy of each body: m v^2 / 2 + omega . L / 2."""
     for k in range(state.mass.shape[0]):
         v, momentum = load3(state.v, k, 0), load3(state.L, k, 0)
-        omega = angular_velocity(load9(state.A, k), load9(state.inverse_inertia, k), momentum)
+        omega = angular_velocity(load_rotation(state.A, k), load_rotation(state.inverse_inertia, k), momentum)
         energy_out[k] = 0.5 * state.mass[k] * norm2(v) + 0.5 * dot(omega, momentum)
