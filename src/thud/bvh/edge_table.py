@@ -122,7 +122,7 @@ def find_edges(faces, starts, other, ends_out, uses_out, balance_out):
             other[starts[low]] = np.uint32(2 * max(tail, head) + (0 if tail < head else 1))
             starts[low] += np.uint32(1)
     count, balanced, even = 0, True, True
-    begin = 0
+    begin = np.int64(0)
     for v in range(starts.shape[0] - 1):
         # Counting moved each start to the end of its vertex's edges.
         end = np.int64(starts[v])
