@@ -27,7 +27,7 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core import event, sigutils
+from numba.core import event, sigutils, typing
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
@@ -114,7 +114,23 @@ class _Dispatcher(CPUDispatcher):
 
     A compilation makes millions of small objects and frees most of them by counting; the collector would look through all of
     the process's objects again and again.
+
+    A function that states its signature has no other: a kernel that calls it with the constant 3 gets that for `i8`, not a
+    specialisation of its own.
     """
+
+    #: Text of the only signature, or None.
+    stated: str | None = None
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What a calling kernel is typed with."""
+        if self.stated is None:
+            return super().get_call_template(args, kws)
+        signature, arguments = self._compiler.fold_argument_types(args, kws)
+        self.compile(resolve_signature(self.stated))
+        name = self.py_func.__name__
+        template = typing.make_concrete_template(f"CallTemplate({name})", key=name, signatures=self.nopython_signatures)
+        return template, signature, tuple(types.unliteral(argument) for argument in arguments), {}
 
     def compile(self, sig: Any) -> Any:
         """Load or compile the function for argument types."""
@@ -178,6 +194,7 @@ def _compile_later(function: FunctionType, kind: str, signature: str | None, **o
     dispatcher = _dispatcher(_Dispatcher if kind == ENTRY else _CalledFromKernels, function, kind, options)
     kernel_cache.DISPATCHERS[name] = dispatcher
     if signature is not None:
+        dispatcher.stated = signature
         REGISTRY[name] = (dispatcher, signature)
     return dispatcher
 
