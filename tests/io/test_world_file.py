@@ -138,7 +138,7 @@ def test_empty_worlds(tmp_path: Path) -> None:
 
 def test_every_column_of_the_bodies_is_saved_or_made_anew() -> None:
     columns = {name for name, value in vars(Bodies()).items() if isinstance(value, np.ndarray)}
-    assert columns == {*COLUMNS, "bounds", "moved", "revision"}
+    assert columns == {*COLUMNS, "bounds", "moved", "revision", "slept"}
 
 
 def test_what_cannot_be_saved_is_an_error_and_leaves_the_old_file(tmp_path: Path) -> None:
@@ -174,7 +174,11 @@ def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("good") / "w"
-    thud.io.save_world(busy_world(30), path)
+    world = busy_world(30)
+    free = world.handles()[~world.static() & ~world.kinematic()]
+    world.add_joint(thud.dynamics.Hinge((0, 0, 0), (0, 1, 0), motor=thud.dynamics.Motor(speed=1.0)), free[0], free[1])
+    world.add_joint(thud.dynamics.Distance((0, 0, 1), (0, 0, 0), limits=(0.0, 2.0)), free[2])
+    thud.io.save_world(world, path)
     return path.read_bytes()
 
 
@@ -309,8 +313,8 @@ def put(index: Any, value: Any) -> Callable[[np.ndarray], None]:
 
 OPTIONS = {"broadphase": "auto", "midphase": "auto", "caches": True, "threads": None}
 HOSTILE = [
-    (changed_header(version=4), "version 4"),
-    (changed_header(version=1), "version 1: this thud reads version 3"),
+    (changed_header(version=5), "version 5"),
+    (changed_header(version=1), "version 1: this thud reads version 4"),
     (changed_header(version=True, names=None), "."),
     (changed_header(version=None), "version"),
     (changed_header(more=1), "more"),
@@ -331,6 +335,20 @@ HOSTILE = [
     (changed_mesh(triangles=0), "triangles"),
     (changed_mesh(refitted=1), "refitted"),
     (changed_mesh(vertices=1), "meshes"),
+    (changed_array("joint_handle", put(0, 1)), "joint_handle"),
+    (changed_array("joint_handle", put(1, 7)), "joint_handle"),
+    (changed_array("joint_handle", lambda a: a[:1]), "joint_handle"),
+    (changed_array("joint_bodies", put((0, 1), -1)), "joint_bodies"),
+    (changed_array("joint_bodies", put((0, 0), 10**9)), "joint_bodies"),
+    (changed_array("joint_bodies", lambda a: a[:, [0, 0]].copy()), "joint_bodies"),
+    (changed_array("joint_kind", put((0, 0), 7)), "joint_kind"),
+    (changed_array("joint_kind", put((0, 1), 6)), "joint_kind"),
+    (changed_array("joint_frames", put((0, 0), 3.0)), "joint_frames"),
+    (changed_array("joint_reals", put((0, 1), np.nan)), "joint_reals"),
+    (changed_array("joint_reals", put((0, 4), 9.0)), "joint_reals"),
+    (changed_array("joint_impulses", put((0, 0), np.inf)), "joint_impulses"),
+    (changed_array("joint_breaks", put((0, 0), -1.0)), "joint_breaks"),
+    (changed_array("calm", put(0, -1.0)), "calm"),
     (changed_array("poses", put((0, 0), np.nan)), "poses: row 0"),
     (changed_array("poses", put((0, 10), np.inf)), "poses: row 0"),
     (changed_array("poses", put((0, 0), 1e200)), "poses: row 0"),

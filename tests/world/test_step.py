@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thud
+from thud.dynamics.tolerances import TEAM_WORK
 from thud.errors import InvalidInputError, InvalidShapeError
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
@@ -18,8 +19,8 @@ FLOOR = thud.HalfSpace((0, 0, 1))
 
 
 def world(**options: object) -> thud.World:
-    """With a floor."""
-    made = thud.World(**{name: value for name, value in options.items() if name != "floor"})
+    """With a floor; nothing sleeps."""
+    made = thud.World(sleep_after=None, **{name: value for name, value in options.items() if name != "floor"})
     made.add(FLOOR, static=True, **options.get("floor", {}))
     return made
 
@@ -263,3 +264,41 @@ def test_a_saved_world_goes_on_to_the_same_bytes() -> None:
         go(one, 1.0)
     for a, b in ((made.poses(), again.poses()), *zip(made.velocities(), again.velocities(), strict=True)):
         assert a.tobytes() == b.tobytes()
+
+
+def heap(threads: int | None, count: int) -> thud.World:
+    """Boxes and capsules that fall into a bin, some of them joined."""
+    rng = np.random.default_rng(5)
+    made = thud.World(threads=threads, sleep_after=None)
+    for normal, offset in (((0, 0, 1), 0.0), ((1, 0, 0), -2.0), ((-1, 0, 0), -2.0), ((0, 1, 0), -2.0), ((0, -1, 0), -2.0)):
+        made.add(thud.HalfSpace(normal, offset), static=True)
+    q = rng.normal(size=(count, 4))
+    at = np.column_stack([rng.uniform(-1.5, 1.5, (count, 2)), 0.5 + 0.05 * np.arange(count)])
+    shapes = [thud.Box((0.2, 0.2, 0.2)) if k % 3 else thud.Capsule(0.15, 0.2) for k in range(count)]
+    bodies = made.add_many(shapes, np.column_stack([at, q / np.linalg.norm(q, axis=1, keepdims=True)]))
+    for k in range(0, count - 1, 10):
+        made.add_joint(thud.dynamics.Ball(at[k]), bodies[k], bodies[k + 1])
+    return made
+
+
+def test_a_heap_is_the_same_to_the_last_bit_on_any_number_of_threads() -> None:
+    count, steps = (150, 20) if SMALL else (400, 150)
+    worlds = [heap(threads, count) for threads in (1, 2, 3)]
+    for _ in range(steps):
+        for made in worlds:
+            made.step(DT)
+    assert SMALL or len(worlds[0].contacts(margin=0.01).rows) > TEAM_WORK
+    for made in worlds[1:]:
+        np.testing.assert_array_equal(made.poses(), worlds[0].poses())
+        np.testing.assert_array_equal(made.velocities()[0], worlds[0].velocities()[0])
+        np.testing.assert_array_equal(made.joint_loads()[0], worlds[0].joint_loads()[0])
+
+
+def test_a_heap_saved_on_the_way_goes_on_to_the_same_bytes() -> None:
+    made = heap(None, 100 if SMALL else 200)
+    go(made, 0.5)
+    copy = thud.World.from_state(made.state())
+    go(made, 0.5)
+    go(copy, 0.5)
+    np.testing.assert_array_equal(made.poses(), copy.poses())
+    np.testing.assert_array_equal(made.joint_values(), copy.joint_values())

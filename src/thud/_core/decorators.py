@@ -87,7 +87,10 @@ _TUPLES = {
     "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
     "rigid_state": "thud.dynamics.state_type:RIGID_STATE",
     "solver_bodies": "thud.dynamics.state_type:SOLVER_BODIES",
-    "contact_points": "thud.dynamics.state_type:CONTACT_POINTS",
+    "contact_groups": "thud.dynamics.state_type:CONTACT_GROUPS",
+    "contact_list": "thud.dynamics.state_type:CONTACT_LIST",
+    "point_columns": "thud.dynamics.state_type:POINT_COLUMNS",
+    "joint_rows": "thud.dynamics.state_type:JOINT_ROWS",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

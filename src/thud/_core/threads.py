@@ -25,7 +25,7 @@ def core_count() -> int:
     return os.cpu_count() or 1
 
 
-def _executor(threads: int) -> ThreadPoolExecutor:
+def executor(threads: int) -> ThreadPoolExecutor:
     """A pool of at least `threads` workers that belongs to this process (a fork starts its own)."""
     global _pool
     if _pool is None or _pool[0] != os.getpid() or _pool[1] < threads:
@@ -61,7 +61,7 @@ def run_rows(kernel: Any, count: int, threads: int | None, *arguments: Any, rows
     # The pool may be larger than `threads`: as many walkers as threads take the next chunk until none is left. (Which
     # walker takes which is left to chance; the rows do not know.) The caller is one of them.
     chunks = iter([(start, min(start + step, count)) for start in range(0, count, step)])
-    pool = _executor(threads - 1)
+    pool = executor(threads - 1)
     walkers = [pool.submit(_walk, kernel, chunks, arguments) for _ in range(threads - 1)]
     try:
         _walk(kernel, chunks, arguments)

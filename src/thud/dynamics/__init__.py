@@ -8,17 +8,36 @@ from typing import TYPE_CHECKING, Any
 #: Public names and the module each comes from, imported on first use.
 _NAMES = {
     "INTEGRATORS": "thud.dynamics.integrator_names",
+    "Ball": "thud.dynamics.joints",
+    "Distance": "thud.dynamics.joints",
+    "Fixed": "thud.dynamics.joints",
+    "Hinge": "thud.dynamics.joints",
+    "Motor": "thud.dynamics.joints",
     "RigidBodies": "thud.dynamics.rigid_bodies",
+    "Slider": "thud.dynamics.joints",
     "inertia_of_points": "thud.dynamics.inertia",
     "inertia_of_shape": "thud.dynamics.inertia",
     "world_inertia": "thud.dynamics.inertia",
 }
 
-__all__ = ["INTEGRATORS", "RigidBodies", "inertia_of_points", "inertia_of_shape", "world_inertia"]
+__all__ = [
+    "INTEGRATORS",
+    "Ball",
+    "Distance",
+    "Fixed",
+    "Hinge",
+    "Motor",
+    "RigidBodies",
+    "Slider",
+    "inertia_of_points",
+    "inertia_of_shape",
+    "world_inertia",
+]
 
 if TYPE_CHECKING:
     from thud.dynamics.inertia import inertia_of_points, inertia_of_shape, world_inertia
     from thud.dynamics.integrator_names import INTEGRATORS
+    from thud.dynamics.joints import Ball, Distance, Fixed, Hinge, Motor, Slider
     from thud.dynamics.rigid_bodies import RigidBodies
 
 

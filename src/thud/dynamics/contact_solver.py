@@ -1,335 +1,423 @@
-"""Contacts of rigid bodies, solved by sub-steps of soft constraints (Catto, Solver2D, 2024, as in Box2D v3).
+"""Contacts of rigid bodies as soft constraints (Catto, Solver2D, 2024, as in Box2D v3), four patches at once.
 
-A step finds contacts once and divides its time into sub-steps of h seconds. Each sub-step
-
-1. accelerates the bodies by gravity and forces,
-2. applies the impulses of the last one again (warm start),
-3. solves every point once, a penetration being pushed out like a stiff, heavily damped spring that bears its usual load unbent,
-4. moves the bodies,
-5. solves every point once more without the push, so that it leaves no velocity behind (relaxing).
-
-After the last one restitution is applied. Points that are apart (within the margin) stop bodies where they would meet: the
-separation over h is how fast they may approach.
+In each sub-step (`step_solver.py`) the impulses of the last one are applied again (warm start); every point is solved once, a
+penetration being pushed out like a stiff, heavily damped spring that bears its usual load unbent; the bodies move; every
+point is solved once more without the push, so that it leaves no velocity behind (relaxing). After the last sub-step
+restitution is applied. Points that are apart (within the margin) stop bodies where they would meet: the separation over h is
+how fast they may approach.
 
 Friction is Coulomb's with a round cone: the tangential impulse of a point is a vector in its plane, changed against the sliding
 velocity and cut to friction times the normal impulse without the push. What this comes to is Coulomb's law itself: on the cone
 the impulse is opposite to the velocity. (With the 2 x 2 effective mass of the point it is not: the impulses of a sliding box
-pull its corners apart, and a twentieth of the friction is lost.) Normal and tangents stay those of the begin of the step;
-separations follow the bodies.
+pull its corners apart, and a twentieth of the friction is lost.) Torsional and rolling friction are the same for angular
+impulses of a patch, about its normal and about its tangents. Normal and tangents stay those of the begin of the step;
+separations follow the bodies. Both bodies are pushed at one place, midway, so that angular momentum is kept.
 
-Turns free of torque are split about the principal axes (`integrators.free_turn`), so that spinning bodies keep energy and
-momentum.
+The patches of a group share no body that moves (`colouring.py`); lanes without a patch have the world for both bodies, which
+nothing moves.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from thud._core.decorators import device, kernel
-from thud.dynamics.integrators import free_turn, store9
-from thud.dynamics.rotation import exp_rotation, nearest_rotation
+from thud._core.lanes import any_above, gather, greater, least, load, pick, scatter, splat, store
 from thud.dynamics.solver_types import (
     APPROACH,
+    ARM,
     ARM_A,
     ARM_B,
+    BETWEEN,
     BIAS_RATE,
     FRICTION,
+    GAP,
     IMPULSE,
     IMPULSE_1,
     IMPULSE_2,
     IMPULSE_SCALE,
     INVERSE_MASS,
     LARGEST,
-    LOCAL_A,
-    LOCAL_B,
     MASS_SCALE,
     NORMAL,
     NORMAL_MASS,
+    PATCH,
+    POINT,
+    PRESSED,
+    PULL,
     RESTITUTION,
+    ROLL_1,
+    ROLL_2,
+    ROLL_MASS,
+    ROLLING,
+    RUBBED,
     SEPARATION,
-    TANGENT_1,
-    TANGENT_2,
+    SURFACE_1,
+    SURFACE_2,
+    TANGENT,
     TANGENT_MASS,
+    TOUCHED,
+    TURNED,
+    TWIST,
+    TWIST_MASS,
+    TWISTING,
     USUAL,
+    USUALLY,
     WORLD_INVERSE,
     V,
     W,
     X,
 )
-from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, cross, dot, load3, norm2, scale, sub
-
-
-@device
-def put3(rows, k, column, x):
-    """Write a vector."""
-    rows[k, column], rows[k, column + 1], rows[k, column + 2] = x
-
-
-@device
-def load_inverse(reals, k):
-    """Inverse inertia of a body, world frame."""
-    return (
-        reals[k, 10], reals[k, 11], reals[k, 12], reals[k, 13], reals[k, 14], reals[k, 15], reals[k, 16], reals[k, 17],
-        reals[k, 18],
-    )  # fmt: skip
-
-
-@device
-def turn_inertia(bodies, k):
-    """Inverse inertia in the world's frame, by similarity transform."""
-    a, inverse = load_rotation(bodies.rotation, k), load_rotation(bodies.inverse_inertia, k)
-    for axis in range(3):
-        # Column `axis` of A I^-1 A^T: what a unit vector along it becomes.
-        e = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
-        column = rotate(a, rotate(inverse, unrotate(a, e)))
-        bodies.reals[k, WORLD_INVERSE + axis] = column[0]
-        bodies.reals[k, WORLD_INVERSE + 3 + axis] = column[1]
-        bodies.reals[k, WORLD_INVERSE + 6 + axis] = column[2]
+from thud.math.pose import rotate
+from thud.math.vec3 import add, add_scaled, cross, dot, load3, scale, sub
 
 
 @device
 def tangents_of(n):
-    """Two unit vectors that stand on n and each other (Duff et al., Building an orthonormal basis, revisited, 2017)."""
+    """Two unit vectors that stand on n and each other, the second n x the first (Duff et al., Building an orthonormal basis,
+    revisited, 2017)."""
     s = math.copysign(1.0, n[2])
     a = -1.0 / (s + n[2])
     b = n[0] * n[1] * a
-    return (1.0 + s * n[0] * n[0] * a, s * b, -s * n[0]), (b, s + n[1] * n[1] * a, -n[1])
+    t = (1.0 + s * n[0] * n[0] * a, s * b, -s * n[0])
+    return t, cross(n, t)
 
 
 @device
-def response(inverse_a, inverse_b, mass, arm_a, arm_b, d, e):
-    """Change of the relative velocity along d that a unit impulse along e makes."""
-    ra, rb = cross(arm_a, d), cross(arm_b, d)
-    return mass * dot(d, e) + dot(ra, rotate(inverse_a, cross(arm_a, e))) + dot(rb, rotate(inverse_b, cross(arm_b, e)))
+def larger_principal(k11, k12, k22):
+    """The larger eigenvalue of a symmetric 2 x 2 matrix."""
+    return 0.5 * (k11 + k22) + math.sqrt(0.25 * (k11 - k22) * (k11 - k22) + k12 * k12)
 
 
 @device
-def relative_velocity(reals, a, b, arm_a, arm_b):
-    """Of B's point to A's."""
-    va = add(load3(reals, a, V), cross(load3(reals, a, W), arm_a))
-    vb = add(load3(reals, b, V), cross(load3(reals, b, W), arm_b))
-    return sub(vb, va)
+def put_lane(out, g, column, lane, x):
+    """Write a vector to a lane."""
+    out[g, column, lane], out[g, column + 1, lane], out[g, column + 2, lane] = x
+
+
+@kernel(inner="solver_bodies, contact_groups, i8, i8, contact_list, point_columns, i8, f8[:,::1]")
+def begin_patch(bodies, groups, g, lane, patches, points, p, soft):
+    """What is known of a patch, to its lane, which is 0 before. `soft`: (2, 3) bias rate, mass scale and impulse scale of
+    contacts between moving bodies, and of those with one that does not respond."""
+    reals, out = bodies.reals, groups.reals
+    a, b, first, count = patches.rows[p, 0], patches.rows[p, 1], patches.rows[p, 2], patches.rows[p, 3]
+    groups.rows[g, 0, lane], groups.rows[g, 1, lane] = a, b
+    n = load3(points.normal, first, 0)
+    t1, t2 = tangents_of(n)
+    xa, xb = load3(reals, a, X), load3(reals, b, X)
+    put_lane(out, g, NORMAL, lane, n)
+    put_lane(out, g, TANGENT, lane, t1)
+    put_lane(out, g, BETWEEN, lane, sub(xb, xa))
+    out[g, FRICTION, lane], out[g, RESTITUTION, lane] = patches.reals[p, 0], patches.reals[p, 1]
+    row = 0 if reals[a, INVERSE_MASS] > 0.0 and reals[b, INVERSE_MASS] > 0.0 else 1
+    out[g, BIAS_RATE, lane], out[g, MASS_SCALE, lane], out[g, IMPULSE_SCALE, lane] = soft[row, 0], soft[row, 1], soft[row, 2]
+    out[g, PULL, lane] = dot(n, sub(load3(bodies.acceleration, b, 0), load3(bodies.acceleration, a, 0)))
+    surface = load3(patches.reals, p, 4)
+    out[g, SURFACE_1, lane], out[g, SURFACE_2, lane] = dot(t1, surface), dot(t2, surface)
+    out[g, TWISTING, lane], out[g, ROLLING, lane] = patches.reals[p, 2], patches.reals[p, 3]
+    turned = load3(points.kept, first, TURNED)
+    out[g, TWIST, lane], out[g, ROLL_1, lane], out[g, ROLL_2, lane] = dot(n, turned), dot(t1, turned), dot(t2, turned)
+    for q in range(count):
+        k, at = first + q, PATCH + POINT * q
+        where = load3(points.point, k, 0)
+        put_lane(out, g, at + ARM, lane, sub(where, xa))
+        put_lane(out, g, at + ARM_B, lane, sub(where, xb))
+        out[g, at + SEPARATION, lane] = -points.depth[k]
+        rub = load3(points.kept, k, RUBBED)
+        out[g, at + IMPULSE, lane] = points.kept[k, PRESSED]
+        out[g, at + IMPULSE_1, lane], out[g, at + IMPULSE_2, lane] = dot(rub, t1), dot(rub, t2)
+        out[g, at + USUAL, lane] = points.kept[k, USUALLY]
+        # Points that are there have an effective mass; those that are not stay without.
+        out[g, at + NORMAL_MASS, lane] = 1.0
+
+
+@kernel(inner="contact_groups, i8, i8, contact_list, point_columns, i8, f8")
+def end_patch(groups, g, lane, patches, points, p, share):
+    """Impulses of a patch, for the next step and for who asks. `share`: how much the last one counts in the usual load."""
+    out = groups.reals
+    n = (out[g, NORMAL, lane], out[g, NORMAL + 1, lane], out[g, NORMAL + 2, lane])
+    t1 = (out[g, TANGENT, lane], out[g, TANGENT + 1, lane], out[g, TANGENT + 2, lane])
+    t2 = cross(n, t1)
+    for q in range(patches.rows[p, 3]):
+        k, at = patches.rows[p, 2] + q, PATCH + POINT * q
+        impulse, usual = out[g, at + IMPULSE, lane], out[g, at + USUAL, lane]
+        points.kept[k, PRESSED] = impulse
+        rub = add_scaled(scale(t1, out[g, at + IMPULSE_1, lane]), t2, out[g, at + IMPULSE_2, lane])
+        for c in range(3):
+            points.kept[k, RUBBED + c] = rub[c]
+        # Of a new point the first load is the usual one.
+        points.kept[k, USUALLY] = usual + (share if usual > 0.0 else 1.0) * (impulse - usual)
+        if q == 0 and (out[g, TWISTING, lane] > 0.0 or out[g, ROLLING, lane] > 0.0):
+            turned = add_scaled(scale(n, out[g, TWIST, lane]), t1, out[g, ROLL_1, lane])
+            turned = add_scaled(turned, t2, out[g, ROLL_2, lane])
+            for c in range(3):
+                points.kept[k, TURNED + c] = turned[c]
+
+
+# From here on four patches at a time.
 
 
 @device
-def push_bodies(reals, a, b, arm_a, arm_b, p):
-    """Apply impulse p to B and -p to A at their arms."""
-    if reals[a, INVERSE_MASS] > 0.0:
-        put3(reals, a, V, add_scaled(load3(reals, a, V), p, -reals[a, INVERSE_MASS]))
-        put3(reals, a, W, sub(load3(reals, a, W), rotate(load_inverse(reals, a), cross(arm_a, p))))
-    if reals[b, INVERSE_MASS] > 0.0:
-        put3(reals, b, V, add_scaled(load3(reals, b, V), p, reals[b, INVERSE_MASS]))
-        put3(reals, b, W, add(load3(reals, b, W), rotate(load_inverse(reals, b), cross(arm_b, p))))
-
-
-@kernel(inner="solver_bodies")
-def begin_bodies(bodies):
-    """Inverse inertias in the world's frame."""
-    for k in range(bodies.reals.shape[0]):
-        bodies.touched[k] = 0
-        if bodies.reals[k, INVERSE_MASS] > 0.0:
-            turn_inertia(bodies, k)
-        else:
-            for c in range(9):
-                bodies.reals[k, WORLD_INVERSE + c] = 0.0
-
-
-@kernel(inner="solver_bodies, contact_points, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1]")
-def begin_contacts(bodies, points, where, normal, depth, former, soft):
-    """Arms, effective masses, approach speeds. `former`: (M, 5) normal impulse, friction impulse (world frame) and usual normal
-    impulse of the same point in the last step. `soft`: (2, 3) bias rate, mass scale and impulse scale of contacts between
-    moving bodies, and of those with one that does not respond."""
-    reals = bodies.reals
-    for k in range(points.rows.shape[0]):
-        a, b = points.rows[k, 0], points.rows[k, 1]
-        n, p = load3(normal, k, 0), load3(where, k, 0)
-        t1, t2 = tangents_of(n)
-        arm_a, arm_b = sub(p, load3(reals, a, X)), sub(p, load3(reals, b, X))
-        inverse_a, inverse_b = load_inverse(reals, a), load_inverse(reals, b)
-        mass = reals[a, INVERSE_MASS] + reals[b, INVERSE_MASS]
-        out = points.reals
-        put3(out, k, NORMAL, n)
-        put3(out, k, TANGENT_1, t1)
-        put3(out, k, TANGENT_2, t2)
-        put3(out, k, ARM_A, arm_a)
-        put3(out, k, ARM_B, arm_b)
-        put3(out, k, LOCAL_A, unrotate(load_rotation(bodies.rotation, a), arm_a))
-        put3(out, k, LOCAL_B, unrotate(load_rotation(bodies.rotation, b), arm_b))
-        # Both arms end midway: what they measure is the change of the separation.
-        between = sub(load3(reals, b, X), load3(reals, a, X))
-        out[k, SEPARATION] = -depth[k] - dot(n, add(between, sub(arm_b, arm_a)))
-        along = response(inverse_a, inverse_b, mass, arm_a, arm_b, n, n)
-        out[k, NORMAL_MASS] = 1.0 / along if along > 0.0 else 0.0
-        k11 = response(inverse_a, inverse_b, mass, arm_a, arm_b, t1, t1)
-        k12 = response(inverse_a, inverse_b, mass, arm_a, arm_b, t1, t2)
-        k22 = response(inverse_a, inverse_b, mass, arm_a, arm_b, t2, t2)
-        # The larger principal value: whichever way they rub, no more than what stops them.
-        across = 0.5 * (k11 + k22) + math.sqrt(0.25 * (k11 - k22) * (k11 - k22) + k12 * k12)
-        out[k, TANGENT_MASS] = 1.0 / across if across > 0.0 else 0.0
-        out[k, APPROACH] = dot(n, relative_velocity(reals, a, b, arm_a, arm_b))
-        rub = load3(former, k, 1)
-        out[k, IMPULSE], out[k, IMPULSE_1], out[k, IMPULSE_2] = former[k, 0], dot(rub, t1), dot(rub, t2)
-        out[k, LARGEST], out[k, USUAL] = 0.0, former[k, 4]
-        row = 0 if reals[a, INVERSE_MASS] > 0.0 and reals[b, INVERSE_MASS] > 0.0 else 1
-        out[k, BIAS_RATE], out[k, MASS_SCALE], out[k, IMPULSE_SCALE] = soft[row, 0], soft[row, 1], soft[row, 2]
+def lanes3(out, g, column):
+    """A vector of a group."""
+    return load(out, g, column), load(out, g, column + 1), load(out, g, column + 2)
 
 
 @device
-def load_point(reals, k):
-    """(normal, tangents, arms) of a point."""
+def keep3(out, g, column, x):
+    """Write a vector of a group."""
+    store(out, g, column, x[0])
+    store(out, g, column + 1, x[1])
+    store(out, g, column + 2, x[2])
+
+
+@device
+def gather3(reals, rows, column):
+    """A vector of four bodies."""
+    return gather(reals, rows, column), gather(reals, rows, column + 1), gather(reals, rows, column + 2)
+
+
+@device
+def scatter3(reals, rows, column, x):
+    """Write a vector of four bodies."""
+    scatter(reals, rows, column, x[0])
+    scatter(reals, rows, column + 1, x[1])
+    scatter(reals, rows, column + 2, x[2])
+
+
+@device
+def gather_inverse(reals, rows):
+    """Inverse inertia of four bodies."""
+    c = WORLD_INVERSE
+    xx, xy, xz = gather3(reals, rows, c)
+    yy, yz, zz = gather3(reals, rows, c + 3)
+    return xx, xy, xz, xy, yy, yz, xz, yz, zz
+
+
+@device
+def gather9(matrices, rows):
+    """A rotation of four bodies."""
+    a, b, c = gather3(matrices, rows, 0), gather3(matrices, rows, 3), gather3(matrices, rows, 6)
+    return a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]
+
+
+@device
+def rows_of(groups, g, side):
+    """Bodies of four lanes."""
+    r = groups.rows
+    return r[g, side, 0], r[g, side, 1], r[g, side, 2], r[g, side, 3]
+
+
+@device
+def speed_of(v, w, arm):
+    """Of a point of four bodies."""
+    return add(v, cross(w, arm))
+
+
+@device
+def inverse_of(x):
+    """1 / x, 0 where x is not positive."""
+    return pick(x, 0.0, 1.0 / x, 0.0)
+
+
+@kernel(inner="solver_bodies, contact_groups, i8, i8")
+def begin_groups(bodies, groups, start, stop):
+    """Arms, effective masses and approach speeds of groups [start, stop)."""
+    reals, out = bodies.reals, groups.reals
+    for g in range(start, stop):
+        a, b = rows_of(groups, g, 0), rows_of(groups, g, 1)
+        n, t1 = lanes3(out, g, NORMAL), lanes3(out, g, TANGENT)
+        t2 = cross(n, t1)
+        va, wa, ma, ia = gather3(reals, a, V), gather3(reals, a, W), gather(reals, a, INVERSE_MASS), gather_inverse(reals, a)
+        vb, wb, mb, ib = gather3(reals, b, V), gather3(reals, b, W), gather(reals, b, INVERSE_MASS), gather_inverse(reals, b)
+        if any_above(load(out, g, TWISTING) + load(out, g, ROLLING), 0.0):
+            about = add(rotate(ia, n), rotate(ib, n))
+            store(out, g, TWIST_MASS, inverse_of(dot(n, about)))
+            s1, s2 = add(rotate(ia, t1), rotate(ib, t1)), add(rotate(ia, t2), rotate(ib, t2))
+            store(out, g, ROLL_MASS, inverse_of(larger_principal(dot(t1, s1), dot(t1, s2), dot(t2, s2))))
+        for q in range(groups.points[g]):
+            at = PATCH + POINT * q
+            arm_a, arm_b, there = lanes3(out, g, at + ARM), lanes3(out, g, at + ARM_B), load(out, g, at + NORMAL_MASS)
+            keep3(out, g, at + ARM_A, arm_a)
+            store(out, g, at + GAP, load(out, g, at + SEPARATION))
+            na, nb, ra1, rb1 = cross(arm_a, n), cross(arm_b, n), cross(arm_a, t1), cross(arm_b, t1)
+            ra2, rb2 = cross(arm_a, t2), cross(arm_b, t2)
+            turn_a2, turn_b2 = rotate(ia, ra2), rotate(ib, rb2)
+            along = ma + mb + dot(na, rotate(ia, na)) + dot(nb, rotate(ib, nb))
+            k11 = ma + mb + dot(ra1, rotate(ia, ra1)) + dot(rb1, rotate(ib, rb1))
+            k22 = ma + mb + dot(ra2, turn_a2) + dot(rb2, turn_b2)
+            k12 = dot(ra1, turn_a2) + dot(rb1, turn_b2)
+            store(out, g, at + NORMAL_MASS, there * inverse_of(along))
+            # The larger principal value: whichever way they rub, no more than what stops them.
+            store(out, g, at + TANGENT_MASS, there * inverse_of(larger_principal(k11, k12, k22)))
+            store(out, g, at + APPROACH, dot(n, sub(speed_of(vb, wb, arm_b), speed_of(va, wa, arm_a))))
+
+
+@kernel(inner="solver_bodies, contact_groups, i8, i8")
+def warm_contacts(bodies, groups, start, stop):
+    """Impulses of the last sub-step again, of groups [start, stop)."""
+    reals, out = bodies.reals, groups.reals
+    for g in range(start, stop):
+        a, b = rows_of(groups, g, 0), rows_of(groups, g, 1)
+        n, t1 = lanes3(out, g, NORMAL), lanes3(out, g, TANGENT)
+        t2 = cross(n, t1)
+        zero = splat(0.0)
+        whole, turn_a, turn_b = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
+        for q in range(groups.points[g]):
+            at = PATCH + POINT * q
+            p = add_scaled(scale(n, load(out, g, at + IMPULSE)), t1, load(out, g, at + IMPULSE_1))
+            p = add_scaled(p, t2, load(out, g, at + IMPULSE_2))
+            whole = add(whole, p)
+            turn_a = add(turn_a, cross(lanes3(out, g, at + ARM_A), p))
+            turn_b = add(turn_b, cross(lanes3(out, g, at + ARM_B), p))
+        if any_above(load(out, g, TWISTING) + load(out, g, ROLLING), 0.0):
+            turned = add_scaled(scale(n, load(out, g, TWIST)), t1, load(out, g, ROLL_1))
+            turned = add_scaled(turned, t2, load(out, g, ROLL_2))
+            turn_a, turn_b = add(turn_a, turned), add(turn_b, turned)
+        scatter3(reals, a, V, add_scaled(gather3(reals, a, V), whole, -gather(reals, a, INVERSE_MASS)))
+        scatter3(reals, a, W, sub(gather3(reals, a, W), rotate(gather_inverse(reals, a), turn_a)))
+        scatter3(reals, b, V, add_scaled(gather3(reals, b, V), whole, gather(reals, b, INVERSE_MASS)))
+        scatter3(reals, b, W, add(gather3(reals, b, W), rotate(gather_inverse(reals, b), turn_b)))
+
+
+@device
+def rub(out, g, at, t1, t2, friction, va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib):
+    """Friction of a point: stop it along the tangents, as far as the cone of its normal impulse allows. Returns velocities."""
+    speed = sub(speed_of(vb, wb, arm_b), speed_of(va, wa, arm_a))
+    mass, was_1, was_2 = load(out, g, at + TANGENT_MASS), load(out, g, at + IMPULSE_1), load(out, g, at + IMPULSE_2)
+    j1 = was_1 - mass * (dot(t1, speed) + load(out, g, SURFACE_1))
+    j2 = was_2 - mass * (dot(t2, speed) + load(out, g, SURFACE_2))
+    most, length = friction * load(out, g, at + IMPULSE), math.sqrt(j1 * j1 + j2 * j2)
+    cut = pick(length, most, most / length, 1.0)
+    j1, j2 = j1 * cut, j2 * cut
+    store(out, g, at + IMPULSE_1, j1)
+    store(out, g, at + IMPULSE_2, j2)
+    return pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, add_scaled(scale(t1, j1 - was_1), t2, j2 - was_2))
+
+
+@device
+def pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, p):
+    """Velocities after an impulse p on B and -p on A at their arms."""
     return (
-        load3(reals, k, NORMAL), load3(reals, k, TANGENT_1), load3(reals, k, TANGENT_2), load3(reals, k, ARM_A),
-        load3(reals, k, ARM_B),
+        add_scaled(va, p, -ma), sub(wa, rotate(ia, cross(arm_a, p))),
+        add_scaled(vb, p, mb), add(wb, rotate(ib, cross(arm_b, p))),
     )  # fmt: skip
 
 
 @device
-def meet(bodies, out, k, a, b):
-    """How far apart the two are by now, and their arms: both act at one place, midway, so that angular momentum is kept."""
-    reals = bodies.reals
-    xa, xb = load3(reals, a, X), load3(reals, b, X)
-    pa = add(xa, rotate(load_rotation(bodies.rotation, a), load3(out, k, LOCAL_A)))
-    pb = add(xb, rotate(load_rotation(bodies.rotation, b), load3(out, k, LOCAL_B)))
-    middle = scale(add(pa, pb), 0.5)
-    arm_a, arm_b = sub(middle, xa), sub(middle, xb)
-    put3(out, k, ARM_A, arm_a)
-    put3(out, k, ARM_B, arm_b)
-    return out[k, SEPARATION] + dot(load3(out, k, NORMAL), sub(pb, pa)), arm_a, arm_b
+def resist_turns(out, g, n, t1, t2, pressed, wa, wb, ia, ib):
+    """Torsional and rolling friction of a patch, cut by the sum of its normal impulses."""
+    w = sub(wb, wa)
+    was, was_1, was_2 = load(out, g, TWIST), load(out, g, ROLL_1), load(out, g, ROLL_2)
+    most = load(out, g, TWISTING) * pressed
+    twist = greater(least(was - load(out, g, TWIST_MASS) * dot(n, w), most), -most)
+    mass = load(out, g, ROLL_MASS)
+    j1, j2 = was_1 - mass * dot(t1, w), was_2 - mass * dot(t2, w)
+    most, length = load(out, g, ROLLING) * pressed, math.sqrt(j1 * j1 + j2 * j2)
+    cut = pick(length, most, most / length, 1.0)
+    j1, j2 = j1 * cut, j2 * cut
+    store(out, g, TWIST, twist)
+    store(out, g, ROLL_1, j1)
+    store(out, g, ROLL_2, j2)
+    turned = add_scaled(add_scaled(scale(n, twist - was), t1, j1 - was_1), t2, j2 - was_2)
+    return sub(wa, rotate(ia, turned)), add(wb, rotate(ib, turned))
 
 
-@kernel(inner="solver_bodies, contact_points")
-def warm_start(bodies, points):
-    """Impulses of the last sub-step again."""
-    out = points.reals
-    for k in range(points.rows.shape[0]):
-        a, b = points.rows[k, 0], points.rows[k, 1]
-        meet(bodies, out, k, a, b)
-        n, t1, t2, arm_a, arm_b = load_point(out, k)
-        p = add_scaled(add_scaled(scale(n, out[k, IMPULSE]), t1, out[k, IMPULSE_1]), t2, out[k, IMPULSE_2])
-        push_bodies(bodies.reals, a, b, arm_a, arm_b, p)
-
-
-@device
-def rub(reals, out, k, a, b):
-    """Friction of a point: stop it along the tangents, as far as the cone of its normal impulse allows."""
-    _n, t1, t2, arm_a, arm_b = load_point(out, k)
-    speed = relative_velocity(reals, a, b, arm_a, arm_b)
-    s1, s2 = dot(t1, speed), dot(t2, speed)
-    j1, j2 = out[k, IMPULSE_1] - out[k, TANGENT_MASS] * s1, out[k, IMPULSE_2] - out[k, TANGENT_MASS] * s2
-    most, length = out[k, FRICTION] * out[k, IMPULSE], math.sqrt(j1 * j1 + j2 * j2)
-    if length > most:
-        j1, j2 = j1 * most / length, j2 * most / length
-    p = add_scaled(scale(t1, j1 - out[k, IMPULSE_1]), t2, j2 - out[k, IMPULSE_2])
-    out[k, IMPULSE_1], out[k, IMPULSE_2] = j1, j2
-    push_bodies(reals, a, b, arm_a, arm_b, p)
-
-
-@kernel(inner="solver_bodies, contact_points, f8, f8, f8, i8")
-def solve_contacts(bodies, points, h, fastest, slop, biased):
-    """One pass over all points, in order. `biased`: push penetrations beyond `slop` out, no faster than `fastest` m/s."""
-    reals, out = bodies.reals, points.reals
-    for k in range(points.rows.shape[0]):
-        a, b = points.rows[k, 0], points.rows[k, 1]
-        n = load3(out, k, NORMAL)
-        gap, arm_a, arm_b = meet(bodies, out, k, a, b)
-        bias, mass_scale, impulse_scale = 0.0, 1.0, 0.0
-        if gap > 0.0:
-            bias = gap / h
-        elif biased:
-            bias = max(out[k, BIAS_RATE] * (gap + slop), -fastest)
-            mass_scale, impulse_scale = out[k, MASS_SCALE], out[k, IMPULSE_SCALE]
-        # In both passes friction has the cone of a normal impulse that was found without the push: that of the last sub-step,
-        # then that of this one.
-        if biased:
-            rub(reals, out, k, a, b)
-        before = out[k, IMPULSE]
-        along = dot(n, relative_velocity(reals, a, b, arm_a, arm_b))
-        change = -out[k, NORMAL_MASS] * mass_scale * (along + bias) - impulse_scale * (before - out[k, USUAL])
-        after = max(before + change, 0.0)
-        if out[k, LARGEST] == 0.0 and before == 0.0 and after > 0.0:
-            # They meet: before all of this sub-step's acceleration has acted, or with a part of the next one's.
-            pull = dot(n, sub(load3(bodies.acceleration, b, 0), load3(bodies.acceleration, a, 0)))
-            part = min(max(-gap / (along * h), 0.0), 1.0)
-            out[k, APPROACH] = along + (part - 1.0 if biased else part) * h * pull
-        if after > 0.0:
-            bodies.touched[a] = bodies.touched[b] = 1
-        out[k, IMPULSE], out[k, LARGEST] = after, max(out[k, LARGEST], after)
-        push_bodies(reals, a, b, arm_a, arm_b, scale(n, after - before))
+@kernel(inner="solver_bodies, contact_groups, i8, i8, f8, f8, f8, i8")
+def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
+    """One pass over groups [start, stop). `biased`: push penetrations beyond `slop` out, no faster than `fastest` m/s; else the
+    bodies have moved, and where they are by now is found first."""
+    reals, out = bodies.reals, groups.reals
+    inverse_h = 1.0 / h
+    for g in range(start, stop):
+        a, b = rows_of(groups, g, 0), rows_of(groups, g, 1)
+        n, t1, friction = lanes3(out, g, NORMAL), lanes3(out, g, TANGENT), load(out, g, FRICTION)
+        t2 = cross(n, t1)
+        va, wa, ma, ia = gather3(reals, a, V), gather3(reals, a, W), gather(reals, a, INVERSE_MASS), gather_inverse(reals, a)
+        vb, wb, mb, ib = gather3(reals, b, V), gather3(reals, b, W), gather(reals, b, INVERSE_MASS), gather_inverse(reals, b)
+        pull, pressed = load(out, g, PULL), splat(0.0)
         if not biased:
-            rub(reals, out, k, a, b)
+            turn_a, turn_b, between = gather9(bodies.turn, a), gather9(bodies.turn, b), lanes3(out, g, BETWEEN)
+            way = sub(gather3(reals, b, X), gather3(reals, a, X))
+            for q in range(groups.points[g]):
+                at = PATCH + POINT * q
+                arm = lanes3(out, g, at + ARM)
+                arm_a, arm_b = rotate(turn_a, arm), rotate(turn_b, sub(arm, between))
+                # From A's point to B's, which were one at the begin.
+                apart = sub(add(way, arm_b), arm_a)
+                keep3(out, g, at + ARM_A, add_scaled(arm_a, apart, 0.5))
+                keep3(out, g, at + ARM_B, add_scaled(arm_b, apart, -0.5))
+                store(out, g, at + GAP, load(out, g, at + SEPARATION) + dot(n, apart))
+        turns = any_above(load(out, g, TWISTING) + load(out, g, ROLLING), 0.0)
+        if turns:
+            for q in range(groups.points[g]):
+                pressed = pressed + load(out, g, PATCH + POINT * q + IMPULSE)
+            if biased:
+                wa, wb = resist_turns(out, g, n, t1, t2, pressed, wa, wb, ia, ib)
+        pressed = splat(0.0)
+        for q in range(groups.points[g]):
+            at = PATCH + POINT * q
+            arm_a, arm_b, gap = lanes3(out, g, at + ARM_A), lanes3(out, g, at + ARM_B), load(out, g, at + GAP)
+            # In both passes friction has the cone of a normal impulse that was found without the push: that of the last
+            # sub-step, then that of this one.
+            if biased:
+                va, wa, vb, wb = rub(out, g, at, t1, t2, friction, va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib)
+            before, mass = load(out, g, at + IMPULSE), load(out, g, at + NORMAL_MASS)
+            along = dot(n, sub(speed_of(vb, wb, arm_b), speed_of(va, wa, arm_a)))
+            if biased:
+                bias = pick(gap, 0.0, gap * inverse_h, greater(load(out, g, BIAS_RATE) * (gap + slop), -fastest))
+                mass = mass * pick(gap, 0.0, 1.0, load(out, g, MASS_SCALE))
+                soft = pick(gap, 0.0, 0.0, load(out, g, IMPULSE_SCALE))
+                change = -mass * (along + bias) - soft * (before - load(out, g, at + USUAL))
+            else:
+                change = -mass * (along + pick(gap, 0.0, gap * inverse_h, 0.0))
+            after = greater(before + change, 0.0)
+            # They meet: before all of this sub-step's acceleration has acted, or with a part of the next one's.
+            largest = load(out, g, at + LARGEST)
+            fresh = pick(before + largest, 0.0, 0.0, after)
+            part = least(greater(-gap / (along * h), 0.0), 1.0)
+            if biased:
+                part = part - 1.0
+            store(out, g, at + APPROACH, pick(fresh, 0.0, along + part * h * pull, load(out, g, at + APPROACH)))
+            pressed = pressed + after
+            store(out, g, at + IMPULSE, after)
+            store(out, g, at + LARGEST, greater(largest, after))
+            va, wa, vb, wb = pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, scale(n, after - before))
+            if not biased:
+                va, wa, vb, wb = rub(out, g, at, t1, t2, friction, va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib)
+        if turns and not biased:
+            wa, wb = resist_turns(out, g, n, t1, t2, pressed, wa, wb, ia, ib)
+        scatter3(reals, a, V, va)
+        scatter3(reals, a, W, wa)
+        scatter3(reals, b, V, vb)
+        scatter3(reals, b, W, wb)
+        if biased:
+            scatter(reals, a, TOUCHED, pick(pressed, 0.0, 1.0, gather(reals, a, TOUCHED)))
+            scatter(reals, b, TOUCHED, pick(pressed, 0.0, 1.0, gather(reals, b, TOUCHED)))
 
 
-@kernel(inner="solver_bodies, contact_points, f8")
-def restitute(bodies, points, threshold):
+@kernel(inner="solver_bodies, contact_groups, i8, i8, f8")
+def restitute(bodies, groups, start, stop, threshold):
     """Points that met faster than `threshold` m/s and were pressed leave at restitution times that speed."""
-    reals, out = bodies.reals, points.reals
-    for k in range(points.rows.shape[0]):
-        if out[k, RESTITUTION] == 0.0 or out[k, APPROACH] > -threshold or out[k, LARGEST] == 0.0:
+    reals, out = bodies.reals, groups.reals
+    for g in range(start, stop):
+        bounce = load(out, g, RESTITUTION)
+        if not any_above(bounce, 0.0):
             continue
-        a, b = points.rows[k, 0], points.rows[k, 1]
-        n, arm_a, arm_b = load3(out, k, NORMAL), load3(out, k, ARM_A), load3(out, k, ARM_B)
-        speed = dot(n, relative_velocity(reals, a, b, arm_a, arm_b))
-        before = out[k, IMPULSE]
-        after = max(before - out[k, NORMAL_MASS] * (speed + out[k, RESTITUTION] * out[k, APPROACH]), 0.0)
-        out[k, IMPULSE], out[k, LARGEST] = after, max(out[k, LARGEST], after)
-        push_bodies(reals, a, b, arm_a, arm_b, scale(n, after - before))
-
-
-@kernel(inner="solver_bodies, f8")
-def accelerate(bodies, h):
-    """Gravity, forces and damping over h."""
-    reals = bodies.reals
-    for k in range(reals.shape[0]):
-        if reals[k, INVERSE_MASS] > 0.0:
-            v = add_scaled(load3(reals, k, V), load3(bodies.acceleration, k, 0), h)
-            w = add_scaled(load3(reals, k, W), rotate(load_inverse(reals, k), load3(bodies.acceleration, k, 3)), h)
-            # Implicit: no damping, however strong, turns a velocity round.
-            put3(reals, k, V, scale(v, 1.0 / (1.0 + h * bodies.damping[k, 0])))
-            put3(reals, k, W, scale(w, 1.0 / (1.0 + h * bodies.damping[k, 1])))
-
-
-@kernel(inner="solver_bodies, f8")
-def move(bodies, h):
-    """Positions and rotations over h. Angular momentum is kept, and with it the angular velocity changes."""
-    reals = bodies.reals
-    for k in range(reals.shape[0]):
-        w = load3(reals, k, W)
-        if norm2(w) == 0.0 and norm2(load3(reals, k, V)) == 0.0:
-            continue
-        x = add_scaled(load3(reals, k, X), load3(reals, k, V), h)
-        if not bodies.touched[k]:
-            # Free flight is a parabola: by the mean of the velocities before and after.
-            x = add_scaled(x, load3(bodies.acceleration, k, 0), -0.5 * h * h)
-        put3(reals, k, X, x)
-        if norm2(w) == 0.0:
-            continue
-        a = load_rotation(bodies.rotation, k)
-        if reals[k, INVERSE_MASS] > 0.0:
-            momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w)))
-            a = free_turn(a, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h)
-            store9(bodies.rotation, k, a)
-            turn_inertia(bodies, k)
-            put3(reals, k, W, rotate(load_inverse(reals, k), momentum))
-        else:
-            # Driven: it turns as it is told.
-            store9(bodies.rotation, k, compose_rotation(exp_rotation(scale(w, h)), a))
-
-
-@kernel("solver_bodies, contact_points, f8[:,::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8, i8, f8, f8, f8")
-def solve_step(bodies, points, where, normal, depth, former, soft, dt, substeps, fastest, slop, threshold):
-    """A whole step, in place: bodies, and the impulses of the points."""
-    h = dt / np.float64(substeps)
-    begin_bodies(bodies)
-    begin_contacts(bodies, points, where, normal, depth, former, soft)
-    for _ in range(substeps):
-        accelerate(bodies, h)
-        warm_start(bodies, points)
-        solve_contacts(bodies, points, h, fastest, slop, np.int64(1))
-        move(bodies, h)
-        solve_contacts(bodies, points, h, fastest, slop, np.int64(0))
-    restitute(bodies, points, threshold)
-    for k in range(bodies.rotation.shape[0]):
-        store9(bodies.rotation, k, nearest_rotation(load_rotation(bodies.rotation, k)))
+        a, b, n = rows_of(groups, g, 0), rows_of(groups, g, 1), lanes3(out, g, NORMAL)
+        va, wa, ma, ia = gather3(reals, a, V), gather3(reals, a, W), gather(reals, a, INVERSE_MASS), gather_inverse(reals, a)
+        vb, wb, mb, ib = gather3(reals, b, V), gather3(reals, b, W), gather(reals, b, INVERSE_MASS), gather_inverse(reals, b)
+        for q in range(groups.points[g]):
+            at = PATCH + POINT * q
+            arm_a, arm_b, approach = lanes3(out, g, at + ARM_A), lanes3(out, g, at + ARM_B), load(out, g, at + APPROACH)
+            before, largest = load(out, g, at + IMPULSE), load(out, g, at + LARGEST)
+            along = dot(n, sub(speed_of(vb, wb, arm_b), speed_of(va, wa, arm_a)))
+            after = greater(before - load(out, g, at + NORMAL_MASS) * (along + bounce * approach), 0.0)
+            after = pick(bounce, 0.0, pick(largest, 0.0, pick(-approach, threshold, after, before), before), before)
+            store(out, g, at + IMPULSE, after)
+            store(out, g, at + LARGEST, greater(largest, after))
+            va, wa, vb, wb = pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, scale(n, after - before))
+        scatter3(reals, a, V, va)
+        scatter3(reals, a, W, wa)
+        scatter3(reals, b, V, vb)
+        scatter3(reals, b, W, wb)

@@ -6,7 +6,7 @@ import math
 
 from thud._core.decorators import device
 from thud.dynamics.tolerances import NEAREST_ROUNDS, SMALL_ANGLE
-from thud.math.vec3 import cross, norm2
+from thud.math.vec3 import cross, dot, norm2
 
 
 @device
@@ -65,3 +65,17 @@ def nearest_rotation(a):
             0.5 * (a[5] + b[5]), 0.5 * (a[6] + b[6]), 0.5 * (a[7] + b[7]), 0.5 * (a[8] + b[8]),
         )  # fmt: skip
     return a
+
+
+@device
+def straightened(a):
+    """A (3 I - A^T A) / 2: of a matrix that is off a rotation by e, one that is off by e^2."""
+    u, v, w = (a[0], a[1], a[2]), (a[3], a[4], a[5]), (a[6], a[7], a[8])
+    x, y, z = (a[0], a[3], a[6]), (a[1], a[4], a[7]), (a[2], a[5], a[8])
+    xx, yy, zz = 1.5 - 0.5 * dot(x, x), 1.5 - 0.5 * dot(y, y), 1.5 - 0.5 * dot(z, z)
+    xy, xz, yz = -0.5 * dot(x, y), -0.5 * dot(x, z), -0.5 * dot(y, z)
+    return (
+        u[0] * xx + u[1] * xy + u[2] * xz, u[0] * xy + u[1] * yy + u[2] * yz, u[0] * xz + u[1] * yz + u[2] * zz,
+        v[0] * xx + v[1] * xy + v[2] * xz, v[0] * xy + v[1] * yy + v[2] * yz, v[0] * xz + v[1] * yz + v[2] * zz,
+        w[0] * xx + w[1] * xy + w[2] * xz, w[0] * xy + w[1] * yy + w[2] * yz, w[0] * xz + w[1] * yz + w[2] * zz,
+    )  # fmt: skip

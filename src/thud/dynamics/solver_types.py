@@ -1,40 +1,50 @@
-"""What the solver works on: bodies and contacts as flat arrays, a row each."""
+"""What the solver works on: bodies as rows, contacts as groups of four that share no body which moves."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from thud._core.arrays import Floats, Ints
 
-Bytes = npt.NDArray[np.uint8]
-
 # Columns of SolverBodies.reals: centre of mass, velocity, angular velocity (world frame), inverse mass, inverse inertia in the
-# world's frame (row-major, symmetric).
-X, V, W, INVERSE_MASS, WORLD_INVERSE = 0, 3, 6, 9, 10
-BODY = 19
+# world's frame (xx, xy, xz, yy, yz, zz), whether something pushes the body (1 or 0).
+X, V, W, INVERSE_MASS, WORLD_INVERSE, TOUCHED = 0, 3, 6, 9, 10, 16
+BODY = 17
 
-# Columns of ContactPoints.reals: normal from A to B and two tangents (world frame, as at the begin of the step); arms from the
-# centres of mass to the point (world frame, likewise; body frames); what separation and arms differ by; effective masses along
-# the normal and across it; friction and restitution; approach speed where they met, or at the begin; impulses along normal and
-# tangents, and the largest along the normal; stiffness and damping of the contact: rate of the bias, scale of the mass, scale
-# of the impulse; the usual normal impulse.
+# Columns of ContactGroups.reals: of a patch (up to four points with one normal) the normal from A to B, a tangent (world
+# frame, as at the begin of the step), the way from A's centre of mass to B's at the begin, friction, restitution; stiffness
+# and damping as rate of the bias, scale of the mass, scale of the impulse; how fast gravity and forces part the two along the
+# normal (m / s^2); velocity of the surfaces along the two tangents; coefficients of torsional and rolling friction (metres),
+# their impulses (about the normal, about the tangents), effective masses.
 (
-    NORMAL, TANGENT_1, TANGENT_2, ARM_A, ARM_B, LOCAL_A, LOCAL_B, SEPARATION, NORMAL_MASS, TANGENT_MASS, FRICTION, RESTITUTION,
-    APPROACH, IMPULSE, IMPULSE_1, IMPULSE_2, LARGEST, BIAS_RATE, MASS_SCALE, IMPULSE_SCALE, USUAL,
-) = (0, 3, 6, 9, 12, 15, 18, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34)  # fmt: skip
-POINT = 35
+    NORMAL, TANGENT, BETWEEN, FRICTION, RESTITUTION, BIAS_RATE, MASS_SCALE, IMPULSE_SCALE, PULL, SURFACE_1, SURFACE_2, TWISTING,
+    ROLLING, TWIST, ROLL_1, ROLL_2, TWIST_MASS, ROLL_MASS,
+) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)  # fmt: skip
+PATCH = 24
+
+# Then of each point: arm from A's centre of mass at the begin; arms from both to where they are pushed by now; what the
+# separation was at the begin, and is; effective masses along the normal and across it; approach speed where they met, or at
+# the begin; impulses along normal and tangents, the largest along the normal, the usual one.
+(
+    ARM, ARM_A, ARM_B, SEPARATION, GAP, NORMAL_MASS, TANGENT_MASS, APPROACH, IMPULSE, IMPULSE_1, IMPULSE_2, LARGEST, USUAL,
+) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)  # fmt: skip
+POINT = 19
+
+#: Points of a patch: four carry any load.
+POINTS = 4
+
+COLUMNS = PATCH + POINTS * POINT
 
 
 class SolverBodies(NamedTuple):
-    """Bodies by their rows; those that do not respond have an inverse mass of 0."""
+    """Bodies by their rows; those that do not respond have an inverse mass of 0. The last row is the world itself."""
 
     reals: Floats
     """(N, BODY)"""
     rotation: Floats
     """(N, 9) from the body's frame to the world's."""
+    turn: Floats
+    """(N, 9) what the body has turned by since the begin of the step, world frame."""
     inertia: Floats
     """(N, 9) about the centre of mass, body frame."""
     inverse_inertia: Floats
@@ -47,14 +57,44 @@ class SolverBodies(NamedTuple):
     """(N, 6) of gravity and forces, linear and angular, world frame; the angular one is a torque."""
     damping: Floats
     """(N, 2) linear and angular, 1/s."""
-    touched: Bytes
-    """(N,) whether a contact pushes the body."""
 
 
-class ContactPoints(NamedTuple):
-    """Points of contact between bodies."""
+class ContactGroups(NamedTuple):
+    """Patches of contact, four by four; those of a colour share no body that moves."""
 
     reals: Floats
-    """(M, POINT)"""
+    """(G, COLUMNS, 4)"""
     rows: Ints
-    """(M, 2) bodies A and B."""
+    """(G, 2, 4) bodies A and B of each lane; the world where a lane is empty."""
+    points: Ints
+    """(G,) most points of a lane."""
+    colours: Ints
+    """(C + 1,) first group of each colour."""
+
+
+class ContactList(NamedTuple):
+    """Patches of contact as they were found: A and B, and up to four points in a row of `PointColumns`."""
+
+    rows: Ints
+    """(P, 4) body A, body B, first point, number of points."""
+    reals: Floats
+    """(P, 7) friction, restitution, torsional and rolling friction, velocity of B's surface past A's (world frame)."""
+
+
+class PointColumns(NamedTuple):
+    """Points of contact as they were found."""
+
+    point: Floats
+    normal: Floats
+    """(M, 3) world frame."""
+    depth: Floats
+    """(M,) metres."""
+    kept: Floats
+    """(M, KEPT) what is known of the point from the step before (`KEPT`)."""
+
+
+# Numbers of a point that are kept from step to step: its normal impulse, the friction impulse in the world's frame, the mean
+# of its normal impulse over the last seconds, and of the first point of a patch the angular impulse of torsional and rolling
+# friction.
+PRESSED, RUBBED, USUALLY, TURNED = 0, 1, 4, 5
+KEPT = 8

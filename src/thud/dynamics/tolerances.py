@@ -41,8 +41,24 @@ BOUNCE_THRESHOLD = 1.0
 MARGIN_SIZE = 1.0
 
 #: The least margin, in sizes of the smallest moving body: points of contact that part by less are kept, with their impulses.
-MARGIN_LEAST = 0.02
+MARGIN_LEAST = 0.005
 
 #: An inertia matrix is taken as symmetric and positive if it is to within this part of its largest entry; the triangle
 #: inequality of its principal moments may be violated by as much.
 INERTIA_SLACK = 1e-9
+
+#: A joint's equation that leaves less than this part of its own response follows from the others, and is left to them.
+PIVOT = 1e-9
+
+#: Below this length (metres), or sine, a direction is no direction: any is taken.
+SHORTEST = 1e-12
+
+#: Patches of contact from which on a step is worth a team of threads: below, waiting for each other costs more than it brings.
+TEAM_WORK = 400
+
+#: The part of a joint's error that a sub-step takes out (a ratio). All of it at once makes chains of unequal masses swing up:
+#: one pass does not reach their ends, and the next one finds what is left as speed.
+DRIFT = 0.2
+
+#: A body whose surface moves no faster than this (m/s) is calm, and may fall asleep. Box2D's.
+SLEEP_SPEED = 0.05

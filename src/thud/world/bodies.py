@@ -41,6 +41,9 @@ class Bodies:
             "torque": np.zeros((capacity, 3)),
             "damping": np.zeros((capacity, 2)),
             "gravity_scale": np.ones(capacity),
+            "calm": np.zeros(capacity),
+            "asleep": np.zeros(capacity, dtype=bool),
+            "slept": np.zeros((capacity, 2), dtype=np.int64),
             "shape": np.full(capacity, -1, dtype=np.int64),
             "rules": np.zeros((capacity, 3), dtype=np.uint64),
             "generation": np.zeros(capacity, dtype=np.int64),
@@ -81,6 +84,12 @@ class Bodies:
     """(C, 2) linear and angular, 1/s."""
     gravity_scale: Floats
     """(C,) by how much gravity acts."""
+    calm: Floats
+    """(C,) seconds for which a body has been slow."""
+    asleep: npt.NDArray[np.bool_]
+    """(C,) left out of `step` until something disturbs it."""
+    slept: Ints
+    """(C, 2) `revision` as it was in the last step."""
     shape: Ints
     """(C,) index into the shape set."""
     rules: npt.NDArray[np.uint64]
@@ -113,6 +122,7 @@ class Bodies:
         self.alive[row] = self.moved[row] = self.enabled[row] = True
         self.force[row] = self.torque[row] = self.damping[row] = 0.0
         self.gravity_scale[row] = 1.0
+        self.calm[row], self.asleep[row], self.slept[row] = 0.0, False, 0
         self.generation[row] += 1
         self.revision[row] += 1
         return row
@@ -131,6 +141,7 @@ class Bodies:
         self.alive[rows] = self.moved[rows] = self.enabled[rows] = True
         self.force[rows] = self.torque[rows] = self.damping[rows] = 0.0
         self.gravity_scale[rows] = 1.0
+        self.calm[rows], self.asleep[rows], self.slept[rows] = 0.0, False, 0
         self.generation[rows] += 1
         self.revision[rows] += 1
         return rows

@@ -38,6 +38,10 @@ class BodyColumns:
     def _rows(self, handles: npt.ArrayLike | None) -> Ints:
         return self._bodies.living() if handles is None else self._bodies.rows(handles)
 
+    def _disturb(self, rows: Ints) -> None:
+        """Bodies change: what sleeps on them wakes."""
+        raise NotImplementedError
+
     def _is_ground(self, rows: Ints) -> Bools:
         return self._shapes.is_ground[self._bodies.shape[rows]]
 
@@ -55,6 +59,7 @@ class BodyColumns:
         refuse_rows(self._bodies.kinematic[rows] & flags, "static", "is kinematic; set_kinematic(handles, False) first")
         self._bodies.rules[rows, STATIC] = flags
         self._rules = None
+        self._disturb(rows)
 
     def layer(self, handles: npt.ArrayLike | None = None) -> Ints:
         """(N,) layers, 0 to 63."""
@@ -66,6 +71,7 @@ class BodyColumns:
         rows = self._bodies.rows(handles)
         self._bodies.rules[rows, LAYER] = as_rules(len(rows), None, each(layer, len(rows), "layer"), None)[:, LAYER]
         self._rules = None
+        self._disturb(rows)
 
     def mask(self, handles: npt.ArrayLike | None = None) -> Ints:
         """(N,) bits of the layers that bodies meet; -1 for all."""
@@ -76,6 +82,7 @@ class BodyColumns:
         rows = self._bodies.rows(handles)
         self._bodies.rules[rows, MASK] = as_rules(len(rows), None, None, each(mask, len(rows), "mask"))[:, MASK]
         self._rules = None
+        self._disturb(rows)
 
     # Motion
 
@@ -87,6 +94,7 @@ class BodyColumns:
         """Make bodies sensors, or ordinary ones again."""
         rows = self._bodies.rows(handles)
         self._bodies.sensor[rows] = each(as_flags(sensor, "sensor"), len(rows), "sensor")
+        self._disturb(rows)
 
     def kinematic(self, handles: npt.ArrayLike | None = None) -> Bools:
         """(N,) whether bodies move by their velocities whatever pushes them."""
@@ -100,6 +108,7 @@ class BodyColumns:
         static = self._bodies.rules[rows, STATIC] != 0
         refuse_rows(static & flags, "kinematic", "is static; set_static(handles, False) first")
         self._bodies.kinematic[rows] = flags
+        self._disturb(rows)
 
     def velocities(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
         """(N, 3) m/s and (N, 3) rad/s, world frame."""
@@ -136,6 +145,7 @@ class BodyColumns:
         """
         rows = self._bodies.rows(handles)
         bodies = self._bodies
+        self._disturb(rows)
         if mass is None:
             bodies.mass[rows] = bodies.inertia[rows] = np.nan
             return
@@ -177,6 +187,7 @@ class BodyColumns:
         fresh = as_centers(center_of_mass, len(rows))
         refuse_rows(self._is_ground(rows), "center_of_mass", f"{GROUND} and has no mass")
         self._bodies.center_of_mass[rows] = fresh
+        self._disturb(rows)
 
     # Surfaces
 
@@ -188,6 +199,7 @@ class BodyColumns:
         """Give bodies other coefficients of friction, 0 or more."""
         rows = self._bodies.rows(handles)
         self._bodies.friction[rows] = as_frictions(friction, len(rows))
+        self._disturb(rows)
 
     def restitution(self, handles: npt.ArrayLike | None = None) -> Floats:
         """(N,) coefficients of restitution."""

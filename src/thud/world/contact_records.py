@@ -84,11 +84,6 @@ def carry_columns(previous, before, columns_out):
             columns_out[k, c] = before[previous[k], c] if previous[k] >= 0 else 0.0
 
 
-# Numbers of a point that `World.step` keeps from step to step: its normal impulse, the friction impulse in the world's frame,
-# and the mean of its normal impulse over the last seconds.
-PRESSED, RUBBED, USUALLY = 0, 1, 4
-KEPT = 5
-
 #: Pairs that are looked at at once: this bounds the room for points, most of which stays empty.
 BLOCK = 32768
 

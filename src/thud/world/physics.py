@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints, finite_array
+from thud._core.arrays import Bools, Floats, Ints, finite_array
 from thud.broadphase.boxes import STATIC
 from thud.dynamics.tolerances import BOUNCE_THRESHOLD
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, as_vector
 from thud.world.body_gates import as_velocities, each, refuse_rows
-from thud.world.columns import BodyColumns
+from thud.world.jointed import WorldJoints
 
 if TYPE_CHECKING:
-    from thud.world.step import Moments
+    from thud.world.step import GroupRoom, Moments
 
 #: How the coefficients of two bodies become that of their contact.
 RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -29,21 +29,30 @@ RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
 }
 
 
-class WorldPhysics(BodyColumns):
+class WorldPhysics(WorldJoints):
     """The part of `World` that is about forces and time."""
 
     gravity: Floats
     friction_rule: str
     restitution_rule: str
     bounce_threshold: float
+    sleep_after: float | None
     time: float
     """Seconds that `step` has gone on by."""
     lost: Ints
     """Handles of bodies that the last step would have moved beyond the limits of poses: they stay where they were, at rest."""
     _moments: Moments | None
+    _group_room: GroupRoom | None
+    _substep: float
+    """Seconds of the last sub-step; 0 before the first."""
 
     def _begin_physics(
-        self, gravity: npt.ArrayLike, friction_rule: str, restitution_rule: str, bounce_threshold: float | None
+        self,
+        gravity: npt.ArrayLike,
+        friction_rule: str,
+        restitution_rule: str,
+        bounce_threshold: float | None,
+        sleep_after: float | None,
     ) -> None:
         """The gate of what `World` is told."""
         self.gravity = as_vector(gravity, "gravity")
@@ -53,8 +62,12 @@ class WorldPhysics(BodyColumns):
         self.friction_rule, self.restitution_rule = friction_rule, restitution_rule
         threshold = BOUNCE_THRESHOLD if bounce_threshold is None else bounce_threshold
         self.bounce_threshold = as_positive(threshold, "bounce_threshold", zero=True)
+        self.sleep_after = None if sleep_after is None else as_positive(sleep_after, "sleep_after")
+        self._resting: tuple[object, ...] | None = None
         self.time, self.lost = 0.0, np.empty(0, np.int64)
-        self._moments = None
+        self._moments, self._substep, self._group_room = None, 0.0, None
+        self._islands: Ints = np.empty(0, np.int64)
+        self._gravity_before: Floats | None = None
 
     def _pushed(self, handles: npt.ArrayLike, value: npt.ArrayLike, name: str) -> tuple[Ints, Floats]:
         """The gate of forces: rows and (N, 3)."""
@@ -107,6 +120,7 @@ class WorldPhysics(BodyColumns):
             rate = each(finite_array(value, name), len(rows), name)
             refuse_rows(rate < 0.0, name, "is negative; expected a rate of at least 0")
             self._bodies.damping[rows, column] = rate
+        self._disturb(rows)
 
     def gravity_scale(self, handles: npt.ArrayLike | None = None) -> Floats:
         """(N,) by how much gravity acts on bodies."""
@@ -116,6 +130,34 @@ class WorldPhysics(BodyColumns):
         """Let gravity act on bodies more or less: one or N numbers, 0 for not at all."""
         rows = self._bodies.rows(handles)
         self._bodies.gravity_scale[rows] = each(finite_array(scale, "scale"), len(rows), "scale")
+        self._disturb(rows)
+
+    def asleep(self, handles: npt.ArrayLike | None = None) -> Bools:
+        """(N,) bodies that the last step left at rest and out of the next one, until something disturbs them."""
+        return self._bodies.asleep[self._rows(handles)]
+
+    def wake(self, handles: npt.ArrayLike | None = None) -> None:
+        """Let bodies take part in the next step, with all that they touch; by default all."""
+        rows = self._rows(handles)
+        self._bodies.asleep[rows], self._bodies.calm[rows] = False, 0.0
+        self._resting = None
+
+    def _disturb(self, rows: Ints) -> None:
+        """Bodies change, or go."""
+        from thud.world.sleeping import wake_rows
+
+        world: Any = self
+        if self._bodies.asleep.any():
+            wake_rows(world, rows)
+
+    def islands(self) -> Ints:
+        """(N,) of all bodies by their rows: which of them hang together by contacts and joints, as of the last step. An
+        island has the handle of its first body; bodies that nothing moves have -1."""
+        found = np.full(self._bodies.used, -1)
+        count = min(len(self._islands), len(found))
+        found[:count] = self._islands[:count]
+        found = np.where(found >= 0, self._bodies.handles(np.maximum(found, 0)), -1)
+        return found[self._bodies.living()]
 
     def energy(self) -> tuple[float, float]:
         """(kinetic, potential) energy of the bodies that move freely, joules; the potential is 0 at the world's origin."""
@@ -131,7 +173,7 @@ class WorldPhysics(BodyColumns):
         fill_masses(self._bodies, self._shapes)
 
     def step(self, dt: float, substeps: int = 4) -> None:
-        """Go on by dt seconds: gravity, forces, contacts with friction and restitution.
+        """Go on by dt seconds: gravity, forces, joints, contacts with friction and restitution.
 
         Bodies that are neither static nor kinematic move freely. One that was given no mass gets that of its shape at
         1,000 kg / m^3. Kinematic bodies move by their velocities. Sensors report and push nothing.

@@ -1,8 +1,4 @@
-"""One time step of a world: contacts, then the solver, then poses and velocities.
-
-The table of bodies has the velocity of the origin of each body's frame, as `World.impacts` uses it; the solver has that of the
-centre of mass.
-"""
+"""One time step of a world: contacts, then the solver, then poses and velocities."""
 
 from __future__ import annotations
 
@@ -10,63 +6,78 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
+from thud._core.team import run_team
+from thud._core.threads import core_count, run_rows
 from thud.broadphase.boxes import STATIC
 from thud.constants import FARTHEST_POSE
 from thud.dynamics.inertia import principal_axes
 from thud.dynamics.soft import contact_softness
 from thud.dynamics.solver_types import (
     BODY,
-    FRICTION,
-    IMPULSE,
-    IMPULSE_1,
-    IMPULSE_2,
+    COLUMNS,
     INVERSE_MASS,
-    POINT,
-    RESTITUTION,
-    TANGENT_1,
-    TANGENT_2,
-    ContactPoints,
+    KEPT,
+    POINTS,
+    ContactGroups,
+    ContactList,
+    PointColumns,
     SolverBodies,
-    V,
-    W,
-    X,
 )
-from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE, PUSH_SPEED, SLOP_SIZE, USUAL_SECONDS
+from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE, PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
+from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
-from thud.world.contact_records import KEPT, PRESSED, RUBBED, USUALLY
 from thud.world.find_contacts import find_contacts
 from thud.world.physics import RULES
 from thud.world.shape_set import ShapeSet
+from thud.world.sleeping import fall_asleep, rests, wake_placed, wake_touched
+from thud.world.step_rows import DRIVEN, FREE, STILL, list_patches, load_bodies, store_bodies
 
 if TYPE_CHECKING:
     from thud.world.world import World
 
-#: Points of a contact patch that are solved: four carry any load.
-_POINTS = 4
-
 #: kg / m^3 of a body that was given no mass: that of water.
 DENSITY = 1000.0
+
+#: Bodies that are worth a hand-over to another thread: one takes about 30 ns.
+_BODY_CHUNK = 2048
 
 
 @dataclass(slots=True)
 class Moments:
     """Inverses and principal axes of the bodies' inertias, made anew where an inertia has changed."""
 
+    given: Floats
     inertia: Floats
     inverse: Floats
     axes: Floats
     moments: Floats
+    """Of all bodies, with a row for the world behind them."""
 
     @classmethod
     def of(cls, inertia: Floats) -> Moments:
         """Of (N, 3, 3); identity where there is none."""
-        known = np.isfinite(inertia[:, 0, 0])
-        whole = np.where(known[:, None, None], inertia, np.eye(3))
+        whole = np.concatenate([inertia, np.eye(3)[None]])
+        whole[~np.isfinite(whole[:, 0, 0])] = np.eye(3)
         axes, moments = principal_axes(whole)
-        return cls(inertia.copy(), np.ascontiguousarray(np.linalg.inv(whole).reshape(-1, 9)), axes, moments)
+        inverse = np.ascontiguousarray(np.linalg.inv(whole).reshape(-1, 9))
+        return cls(inertia.copy(), whole.reshape(-1, 9), inverse, axes, moments)
+
+
+class GroupRoom:
+    """Memory for groups of contacts, kept from step to step: fresh pages cost more than what is written to them."""
+
+    def __init__(self) -> None:
+        self._whole = np.empty((0, COLUMNS, 4))
+
+    def reals(self, count: int) -> Floats:
+        """(count, COLUMNS, 4), of any content."""
+        if len(self._whole) < count:
+            self._whole = np.empty((count + count // 2, COLUMNS, 4))
+        return self._whole[:count]
 
 
 def responds(bodies: Bodies) -> Bools:
@@ -125,108 +136,150 @@ def energy_of(bodies: Bodies, gravity: Floats) -> tuple[float, float]:
 
 def step(world: World, dt: float, substeps: int) -> None:
     """See `World.step`."""
-    from thud.dynamics.contact_solver import solve_step
+    from thud.dynamics.step_solver import solve_step
 
     world._begin("step")
-    bodies = world._bodies
+    bodies, records = world._bodies, world._records
     fill_masses(bodies, world._shapes)
-    free = responds(bodies)
-    if world._records.width < KEPT:
-        world._records.widen(KEPT)
-    solver = _solver_bodies(world, free)
-    size = _smallest(world, free)
-    margin = _margin(world, size, solver, dt)
-    found = find_contacts(world, margin, _POINTS)
-    rows = np.repeat(found.rows, found.count, axis=0)
-    solid = np.repeat(~found.sensor, found.count) & (free[rows[:, 0]] | free[rows[:, 1]])
-    chosen = np.flatnonzero(solid)
-    rows = np.ascontiguousarray(rows[chosen])
-    points = ContactPoints(np.zeros((len(chosen), POINT)), rows)
-    for column, own, rule in (
-        (FRICTION, bodies.friction, world.friction_rule),
-        (RESTITUTION, bodies.restitution, world.restitution_rule),
-    ):
-        points.reals[:, column] = RULES[rule](own[rows[:, 0]], own[rows[:, 1]])
-    former = world._records.columns[chosen]
+    if rests(world):
+        world.broken = world.lost = np.empty(0, np.int64)
+        world.time += dt
+        return
+    wake_placed(world)
+    role = roles(bodies)
+    if records.width < KEPT:
+        records.widen(KEPT)
+    size = _smallest(world, role)
+    found = find_contacts(world, _margin(world, size, role, dt), POINTS)
     with world.stats.phase("solve"):
-        solve_step(
-            solver, points, np.ascontiguousarray(found.point[chosen]), np.ascontiguousarray(found.normal[chosen]),
-            np.ascontiguousarray(found.depth[chosen]), np.ascontiguousarray(former), contact_softness(dt / substeps), dt,
-            substeps, PUSH_SPEED, SLOP_SIZE * size, world.bounce_threshold,
+        wake_touched(world, found, role)
+        solver = _solver_bodies(world, role)
+        room = world._group_room = world._group_room or GroupRoom()
+        patches = _patches(world, found, role)
+        groups, lanes = _groups(patches, solver, room)
+        joints, colours, rows = world._joints.solver_rows(
+            solver.reals[:, INVERSE_MASS].copy(), bodies.center_of_mass[: bodies.used]
+        )
+        kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
+        points = PointColumns(found.point, found.normal, found.depth, np.ascontiguousarray(kept))
+        share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * size
+        run_team(
+            solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
+            contact_softness(dt / substeps), dt, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
         )  # fmt: skip
-    _keep_impulses(world, points, chosen, dt)
-    _put_back(world, solver, free)
+        records.columns = points.kept
+        world._substep = dt / substeps
+        if len(world._joints):
+            world.broken, freed = world._joints.keep_step(rows, joints, dt)
+            if len(freed):
+                bodies.calm[freed] = 0.0
+                world._parted = None
+        else:
+            world.broken = np.empty(0, np.int64)
+        _put_back(world, solver, role)
+        fall_asleep(world, dt)
     world.time += dt
 
 
-def _solver_bodies(world: World, free: Bools) -> SolverBodies:
-    """Bodies as the solver has them, by rows of the table."""
+def roles(bodies: Bodies) -> npt.NDArray[np.uint8]:
+    """(used,) STILL, DRIVEN or FREE."""
+    used = bodies.used
+    role = np.where(responds(bodies), np.uint8(FREE), np.uint8(STILL))  # asleep or not
+    role[bodies.kinematic[:used] & bodies.present()] = DRIVEN
+    return role
+
+
+def _members(world: World, patches: int) -> int:
+    """Threads that a step of so many patches is worth."""
+    if patches < TEAM_WORK:
+        return 1
+    return core_count() if world.threads is None else world.threads
+
+
+def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
+    """Bodies as the solver has them, by rows of the table; the last one is the world itself."""
     bodies, used = world._bodies, world._bodies.used
-    every = np.arange(used)
     inertia = bodies.inertia[:used]
     known = world._moments
-    if known is None or known.inertia.shape != inertia.shape or not np.array_equal(known.inertia, inertia, equal_nan=True):
+    if known is None or known.given.shape != inertia.shape or not np.array_equal(known.given, inertia, equal_nan=True):
         known = world._moments = Moments.of(inertia)
-    reals = np.zeros((used, BODY))
-    centers = centers_of(bodies, every)
-    w = bodies.angular_velocity[:used]
-    reals[:, X : X + 3] = centers
-    reals[:, V : V + 3] = bodies.velocity[:used] + np.cross(w, centers - bodies.poses[:used, 9:])
-    reals[:, W : W + 3] = w
-    reals[free, INVERSE_MASS] = 1.0 / bodies.mass[:used][free]
-    still = ~free & ~(bodies.kinematic[:used] & bodies.present())
-    reals[still, V : W + 3] = 0.0
-    push = np.zeros((used, 6))
-    push[free, :3] = bodies.gravity_scale[:used][free, None] * world.gravity
-    push[free, :3] += bodies.force[:used][free] / bodies.mass[:used][free, None]
-    push[free, 3:] = bodies.torque[:used][free]
-    return SolverBodies(
-        reals, np.ascontiguousarray(bodies.poses[:used, :9]), np.ascontiguousarray(np.nan_to_num(inertia).reshape(-1, 9)),
-        known.inverse, known.axes, known.moments, push, np.ascontiguousarray(bodies.damping[:used]), np.zeros(used, np.uint8),
+    reals, rotation = np.empty((used + 1, BODY)), np.empty((used + 1, 9))
+    reals[used], rotation[used] = 0.0, np.eye(3).ravel()
+    damping = np.zeros((used + 1, 2))
+    damping[:used] = bodies.damping[:used]
+    push = np.empty((used + 1, 6))
+    push[used] = 0.0
+    solver = SolverBodies(
+        reals, rotation, np.empty((used + 1, 9)), known.inertia, known.inverse, known.axes, known.moments, push, damping,
     )  # fmt: skip
+    run_rows(
+        load_bodies, used, world.threads, role, bodies.poses, bodies.velocity, bodies.angular_velocity, bodies.center_of_mass,
+        bodies.mass, bodies.gravity_scale, bodies.force, bodies.torque, world.gravity, solver, rows_per_chunk=_BODY_CHUNK,
+    )  # fmt: skip
+    return solver
 
 
-def _smallest(world: World, free: Bools) -> float:
+def _smallest(world: World, role: npt.NDArray[np.uint8]) -> float:
     """The least side of the boxes about the bodies that move; 0 if none does."""
     world._update()
-    bounds = world._bodies.bounds[np.flatnonzero(free)]
+    bounds = world._bodies.bounds[np.flatnonzero(role == FREE)]
     return float((bounds[:, 3:] - bounds[:, :3]).min()) if len(bounds) else 0.0
 
 
-def _margin(world: World, size: float, solver: SolverBodies, dt: float) -> float:
+def _margin(world: World, size: float, role: npt.NDArray[np.uint8], dt: float) -> float:
     """How far contacts are looked for: as far as the fastest body goes in the step, bounded by the smallest body's size."""
-    speed = float(np.linalg.norm(solver.reals[:, V : V + 3], axis=1).max(initial=0.0))
+    v = world._bodies.velocity[: world._bodies.used][role != STILL]
+    speed = float(np.sqrt(np.einsum("ni,ni->n", v, v).max(initial=0.0)))
     return min(max(dt * (speed + dt * float(np.linalg.norm(world.gravity))), MARGIN_LEAST * size), MARGIN_SIZE * size)
 
 
-def _keep_impulses(world: World, points: ContactPoints, chosen: Ints, dt: float) -> None:
-    """Impulses for the next step, and for who asks."""
-    columns, out = world._records.columns, points.reals
-    usual = columns[chosen, USUALLY]
-    columns[...] = 0.0
-    columns[chosen, PRESSED] = out[:, IMPULSE]
-    # Of a new point the first load is the usual one.
-    share = np.where(usual > 0.0, min(1.0, dt / USUAL_SECONDS), 1.0)
-    columns[chosen, USUALLY] = usual + share * (out[:, IMPULSE] - usual)
-    for impulse, tangent in ((IMPULSE_1, TANGENT_1), (IMPULSE_2, TANGENT_2)):
-        columns[chosen, RUBBED : RUBBED + 3] += out[:, impulse, None] * out[:, tangent : tangent + 3]
+def _patches(world: World, found: WorldContacts, role: npt.NDArray[np.uint8]) -> ContactList:
+    """Patches of contact that are solved, with their coefficients."""
+    bodies = world._bodies
+    rows = np.empty((len(found.point), 4), np.int64)
+    many = int(list_patches(found.rows, found.start, found.count, found.sensor, role, found.normal, rows))
+    rows = rows[:many]
+    reals = np.zeros((many, 7))
+    a, b = rows[:, 0], rows[:, 1]
+    for column, own, rule in (
+        (0, bodies.friction, world.friction_rule),
+        (1, bodies.restitution, world.restitution_rule),
+    ):
+        reals[:, column] = RULES[rule](own[a], own[b])
+    return ContactList(rows, reals)
 
 
-def _put_back(world: World, solver: SolverBodies, free: Bools) -> None:
+def _groups(patches: ContactList, solver: SolverBodies, room_for: GroupRoom) -> tuple[ContactGroups, Ints]:
+    """Room for the patches in groups of four, by colours, and the lane of each patch."""
+    from thud.dynamics.colouring import colour_pairs, sort_colours
+    from thud.dynamics.step_solver import group_patches
+
+    many = len(patches.rows)
+    moves = np.ascontiguousarray(solver.reals[:, INVERSE_MASS])
+    colour = np.empty(many, np.int64)
+    colours = int(colour_pairs(patches.rows, moves, np.empty(len(moves), np.uint64), colour))
+    order, starts = np.empty(many, np.int64), np.empty(colours + 1, np.int64)
+    weights = POINTS + 1
+    room = np.empty(colours * weights + 1, np.int64)
+    sort_colours(colour, np.ascontiguousarray(patches.rows[:, 3]), colours, weights, room, order, starts)
+    most = int((-(-np.diff(starts) // 4)).sum())
+    groups = ContactGroups(
+        room_for.reals(most), np.empty((most, 2, 4), np.int64), np.empty(most, np.int64), np.empty(colours + 1, np.int64)
+    )
+    lanes = np.empty((many, 2), np.int64)
+    group_patches(patches, order, starts, len(moves) - 1, groups, lanes)
+    return groups, lanes
+
+
+def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8]) -> None:
     """Poses and velocities of what moved. What leaves the limits of poses is stopped there."""
     bodies, used = world._bodies, world._bodies.used
-    moving = free | (bodies.kinematic[:used] & bodies.present())
-    reals, turn = solver.reals, solver.rotation.reshape(-1, 3, 3)
-    lost = ~(np.isfinite(reals[:, : W + 3]).all(axis=1) & np.isfinite(solver.rotation).all(axis=1))
-    lost |= (np.abs(reals[:, X : X + 3]) > FARTHEST_POSE).any(axis=1)
-    world.lost = bodies.handles(np.flatnonzero(lost & moving))
-    bodies.velocity[:used][lost & moving] = bodies.angular_velocity[:used][lost & moving] = 0.0
-    rows = np.flatnonzero(moving & ~lost)
-    arms = np.einsum("nij,nj->ni", turn[rows], -np.nan_to_num(bodies.center_of_mass[rows]))
-    poses = np.concatenate([solver.rotation[rows], reals[rows, X : X + 3] + arms], axis=1)
-    w = reals[rows, W : W + 3]
-    bodies.place(rows, np.ascontiguousarray(poses))
-    driven = bodies.kinematic[rows]
-    bodies.velocity[rows[~driven]] = (reals[rows, V : V + 3] + np.cross(w, arms))[~driven]
-    bodies.angular_velocity[rows[~driven]] = w[~driven]
+    poses, lost = bodies.poses[:used].copy(), np.empty(used, np.bool_)
+    run_rows(
+        store_bodies, used, world.threads, role, bodies.center_of_mass, solver, FARTHEST_POSE, poses, bodies.velocity,
+        bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
+    )  # fmt: skip
+    world.lost = bodies.handles(np.flatnonzero(lost))
+    rows = np.flatnonzero((role != STILL) & ~lost)
+    bodies.place(rows, poses[rows])
     bodies.force[:used], bodies.torque[:used] = 0.0, 0.0

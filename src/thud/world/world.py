@@ -98,6 +98,9 @@ class World(WorldPhysics):
     friction_rule, restitution_rule : how the coefficients of two bodies become that of their contact: "geometric" mean,
         "average", "minimum", "maximum" or "product"
     bounce_threshold : m/s; slower impacts do not bounce. Default: 1
+    sleep_after : seconds; bodies that have been slow for so long, with all that they touch, are left out of `step` until
+    something
+        disturbs them. None: never
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
     `StaleHandleError`. Static bodies never meet static bodies. Ground (a `DisplacedSurface`, a `HeightField` without a
@@ -117,8 +120,10 @@ class World(WorldPhysics):
         friction_rule: str = "geometric",
         restitution_rule: str = "maximum",
         bounce_threshold: float | None = None,
+        sleep_after: float | None = 0.5,
     ) -> None:
-        self._begin_physics(gravity, friction_rule, restitution_rule, bounce_threshold)
+        self._begin_joints()
+        self._begin_physics(gravity, friction_rule, restitution_rule, bounce_threshold, sleep_after)
         if midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
         if filter is not None and not callable(filter):
@@ -302,6 +307,10 @@ class World(WorldPhysics):
         indices, users = np.unique(self._bodies.shape[rows], return_counts=True)
         for index, count in zip(indices.tolist(), users.tolist(), strict=True):
             self._shapes.release(index, count)
+        self._disturb(rows)
+        if len(self._joints):
+            self._joints.release(self._bodies.handles(rows))
+            self._joints_changed()
         self._bodies.release_rows(rows)
         self._rules = self._tree = None
 
@@ -356,6 +365,7 @@ class World(WorldPhysics):
     def set_enabled(self, handles: npt.ArrayLike, flags: npt.ArrayLike) -> None:
         """Switch bodies off and on: one or N bools. A disabled body takes part in nothing and keeps its handle."""
         rows = self._bodies.rows(handles)
+        self._disturb(rows)
         self._bodies.enable(rows, each(as_flags(flags, "flags"), len(rows), "flags"))
 
     def enabled(self, handles: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
@@ -423,7 +433,10 @@ class World(WorldPhysics):
         return Boxes(self._bodies.bounds[: self._bodies.used].copy(), self._current_rules())
 
     def _filtered(self, pairs: Ints) -> Ints:
-        """What the user's filter lets through."""
+        """What joints and the user's filter let through."""
+        collide = self._collide(pairs)
+        if collide is not None and not collide.all():
+            pairs = np.ascontiguousarray(pairs[collide])
         if self.filter is None or not len(pairs):
             return pairs
         keep = np.asarray(self.filter(self._bodies.handles(pairs[:, 0]), self._bodies.handles(pairs[:, 1])))

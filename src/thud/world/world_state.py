@@ -10,19 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.broadphase.boxes import LAYER, STATIC
+from thud.dynamics.solver_types import KEPT
 from thud.errors import InvalidInputError
 from thud.imagespace.options import ImageOptions
 from thud.shapes.shape import Shape
 from thud.world.body_gates import as_frictions, as_inertias, as_restitutions, refuse_rows
 from thud.world.body_rows import ROW_MASK
-from thud.world.contact_records import KEPT, NO_POINTS, PointList
+from thud.world.contact_records import NO_POINTS, PointList
+from thud.world.joint_state import JOINT_ARRAYS, check_joints, joints_of, put_joints
 from thud.world.shape_state import check_rigid, flatten, unflatten
 from thud.world.tolerances import SAVED_BODIES
 
 if TYPE_CHECKING:
     from thud.world.world import World
 
-VERSION = 3
+VERSION = 4
 
 #: Arrays of a state: type, and shape with -1 for "any number of rows". `used` rows where it says N.
 N = -2
@@ -39,6 +41,8 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "torque": ("<f8", (N, 3)),
     "damping": ("<f8", (N, 2)),
     "gravity_scale": ("<f8", (N,)),
+    "calm": ("<f8", (N,)),
+    "asleep": ("|b1", (N,)),
     "shape": ("<i8", (N,)),
     "rules": ("<u8", (N, 3)),
     "generation": ("<i8", (N,)),
@@ -59,6 +63,7 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "contact_counts": ("<i8", (-1,)),
     "contact_feature": ("<i8", (-1,)),
     "contact_columns": ("<f8", (-1, KEPT)),
+    **JOINT_ARRAYS,
 }
 
 #: Columns of `Bodies` that are saved; its `bounds` are made anew, and all bodies count as moved.
@@ -86,7 +91,10 @@ def state_of(world: World) -> dict[str, Any]:
             "friction_rule": world.friction_rule,
             "restitution_rule": world.restitution_rule,
             "bounce_threshold": world.bounce_threshold,
+            "sleep_after": world.sleep_after,
             "time": world.time,
+            "substep": world._substep,
+            "next_joint": world._joints.next,
         }
         | ({} if world.image is None else {"image": asdict(world.image)}),
         "names": [[row, name] for row, name in sorted(bodies.names.items())],
@@ -100,7 +108,7 @@ def state_of(world: World) -> dict[str, Any]:
             column[unused] = _EMPTY.get(name, 0)
         state[name] = column
     check_rigid(state["poses"][~unused], "poses")
-    return state | _contacts_of(world) | flatten(shapes.shapes)
+    return state | _contacts_of(world) | joints_of(world._joints) | flatten(shapes.shapes)
 
 
 def _contacts_of(world: World) -> dict[str, Any]:
@@ -142,7 +150,8 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     _check_bodies(state)
     _check_contacts(state)
     options = _checked_options(state["options"])
-    time = options.pop("time")
+    time, substep, following = (options.pop(name) for name in ("time", "substep", "next_joint"))
+    check_joints(state, state["alive"], state["generation"], following)
     shapes = unflatten(state)
     users = _users(state, len(shapes))
     _check_surfaces(state, shapes)
@@ -155,11 +164,12 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     for name in COLUMNS:
         getattr(bodies, name)[:used] = state[name]
     bodies.shape[:used][~alive] = -1
-    bodies.moved[:used] = alive
+    bodies.moved[:used], bodies.slept[:used] = alive, bodies.revision[:used]
     bodies.names, bodies.free = names, state["free_rows"].tolist()
     world._shapes.restore(shapes, users, state["free_shapes"].tolist())
     _put_contacts(world, state)
-    world.time = time
+    put_joints(world._joints, state, following)
+    world.time, world._substep, world._gravity_before = time, substep, world.gravity.copy()
     return world
 
 
@@ -188,8 +198,8 @@ def _check_layout(state: Mapping[str, Any]) -> None:
 
 def _check_bodies(state: Mapping[str, Any]) -> None:
     alive, generation = state["alive"], state["generation"]
-    if any((state[name].view(np.uint8) > 1).any() for name in ("alive", "bullet", "kinematic", "sensor", "enabled")):
-        raise InvalidInputError("alive, bullet, kinematic, sensor, enabled: expected bytes 0 and 1")
+    if any((state[name].view(np.uint8) > 1).any() for name in ("alive", "bullet", "kinematic", "sensor", "enabled", "asleep")):
+        raise InvalidInputError("alive, bullet, kinematic, sensor, enabled, asleep: expected bytes 0 and 1")
     if ((generation < 1) | (generation >= 2**31)).any():
         raise InvalidInputError("generation: expected numbers from 1 to 2**31 - 1")
     if not np.array_equal(np.sort(state["free_rows"]), np.flatnonzero(~alive)):
@@ -219,9 +229,10 @@ def _check_physics(state: Mapping[str, Any], alive: npt.NDArray[np.bool_], mass:
     refuse_rows(~(known | unknown), "center_of_mass", "is neither finite nor all NaN")
     as_frictions(state["friction"][alive], int(alive.sum()))
     as_restitutions(state["restitution"][alive], int(alive.sum()))
-    for name in ("force", "torque", "damping", "gravity_scale"):
-        if not np.isfinite(state[name][alive]).all() or (name == "damping" and (state[name][alive] < 0.0).any()):
-            raise InvalidInputError(f"{name}: expected finite numbers" + (" of at least 0" if name == "damping" else ""))
+    for name in ("force", "torque", "damping", "gravity_scale", "calm"):
+        least = 0.0 if name in ("damping", "calm") else -np.inf
+        if not np.isfinite(state[name][alive]).all() or (state[name][alive] < least).any():
+            raise InvalidInputError(f"{name}: expected finite numbers" + (" of at least 0" if least == 0.0 else ""))
 
 
 def _checked_options(options: Any) -> dict[str, Any]:
@@ -235,7 +246,10 @@ def _checked_options(options: Any) -> dict[str, Any]:
         "friction_rule": (str,),
         "restitution_rule": (str,),
         "bounce_threshold": (float,),
+        "sleep_after": (float, type(None)),
         "time": (float,),
+        "substep": (float,),
+        "next_joint": (int,),
     }
     if isinstance(options, dict) and "image" in options:
         # Only where the mid phase is "image".
@@ -251,6 +265,8 @@ def _checked_options(options: Any) -> dict[str, Any]:
         raise InvalidInputError(f"threads: expected at least 1, got {options['threads']}")
     if [type(value) for value in options["gravity"]] != [float] * 3 or not np.isfinite(options["time"]):
         raise InvalidInputError("gravity, time: expected three numbers, and a finite one")
+    if not 0.0 <= options["substep"] < np.inf or options["next_joint"] < 0:
+        raise InvalidInputError("substep, next_joint: expected numbers of at least 0")
     return dict(options)
 
 

@@ -1,0 +1,101 @@
+"""Bodies of a world to those of the solver and back; patches of contact: a pass each.
+
+The table of bodies has the velocity of the origin of each body's frame, as `World.impacts` uses it; the solver has that of the
+centre of mass.
+"""
+
+from __future__ import annotations
+
+import math
+
+from thud._core.decorators import device, kernel
+from thud.dynamics.solver_bodies import put3
+from thud.dynamics.solver_types import INVERSE_MASS, POINTS, TOUCHED, V, W, X
+from thud.math.pose import load_rotation, load_translation, rotate
+from thud.math.vec3 import add, add_scaled, cross, load3, scale, sub
+
+#: What the solver does with a body: nothing, let it go on by its velocity, move it.
+STILL, DRIVEN, FREE = 0, 1, 2
+
+
+@device
+def known3(rows, k):
+    """A vector; 0 where it is unknown."""
+    x = load3(rows, k, 0)
+    return x if not math.isnan(x[0]) else (0.0, 0.0, 0.0)
+
+
+@kernel(
+    "i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1],"
+    " solver_bodies"
+)
+def load_bodies(start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, gravity, out):
+    """Rows [start, stop) of the table."""
+    for k in range(start, stop):
+        r, t, w = load_rotation(poses, k), load_translation(poses, k), load3(angular_velocity, k, 0)
+        arm = rotate(r, known3(center, k))
+        put3(out.reals, k, X, add(t, arm))
+        out.reals[k, INVERSE_MASS] = out.reals[k, TOUCHED] = 0.0
+        for c in range(9):
+            out.rotation[k, c] = poses[k, c]
+        none = (0.0, 0.0, 0.0)
+        v = add(load3(velocity, k, 0), cross(w, arm))
+        put3(out.reals, k, V, none if role[k] == STILL else v)
+        put3(out.reals, k, W, none if role[k] == STILL else w)
+        push, turn = none, none
+        if role[k] == FREE:
+            out.reals[k, INVERSE_MASS] = 1.0 / mass[k]
+            push = add_scaled(scale(load3(gravity.reshape(1, 3), 0, 0), gravity_scale[k]), load3(force, k, 0), 1.0 / mass[k])
+            turn = load3(torque, k, 0)
+        put3(out.acceleration, k, 0, push)
+        put3(out.acceleration, k, 3, turn)
+
+
+@kernel("i8, i8, u1[::1], f8[:,::1], solver_bodies, f8, f8[:,::1], f8[:,::1], f8[:,::1], b1[::1]")
+def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocity_out, angular_velocity_out, lost_out):
+    """The other way, of what is FREE or DRIVEN: poses, and velocities of what is FREE. What would leave the limits of poses,
+    or is no number, is lost: its pose stays, and its velocity is 0."""
+    for k in range(start, stop):
+        lost_out[k] = False
+        if role[k] == STILL:
+            continue
+        x, v, w = load3(solved.reals, k, X), load3(solved.reals, k, V), load3(solved.reals, k, W)
+        whole = v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+        for c in range(9):
+            whole += solved.rotation[k, c]
+        inside = abs(x[0]) <= farthest and abs(x[1]) <= farthest and abs(x[2]) <= farthest
+        if not inside or not math.isfinite(whole):
+            lost_out[k] = True
+            put3(velocity_out, k, 0, (0.0, 0.0, 0.0))
+            put3(angular_velocity_out, k, 0, (0.0, 0.0, 0.0))
+            continue
+        arm = rotate(load_rotation(solved.rotation, k), known3(center, k))
+        for c in range(9):
+            poses_out[k, c] = solved.rotation[k, c]
+        put3(poses_out, k, 9, sub(x, arm))
+        if role[k] == FREE:
+            put3(velocity_out, k, 0, sub(v, cross(w, arm)))
+            put3(angular_velocity_out, k, 0, w)
+
+
+@kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], u1[::1], f8[:,::1], i8[:,::1]")
+def list_patches(rows, first, length, sensor, role, normal, patches_out):
+    """Points of pairs of which one is FREE and none a sensor, in patches of up to POINTS points in a row with one normal: (P,
+    4) A, B, first point, number of points. Returns P."""
+    found = 0
+    for q in range(rows.shape[0]):
+        a, b = rows[q, 0], rows[q, 1]
+        if sensor[q] or (role[a] != FREE and role[b] != FREE):
+            continue
+        at, end = first[q], first[q] + length[q]
+        while at < end:
+            count = 1
+            while at + count < end and count < POINTS:
+                k = at + count
+                if normal[k, 0] != normal[at, 0] or normal[k, 1] != normal[at, 1] or normal[k, 2] != normal[at, 2]:
+                    break
+                count += 1
+            patches_out[found, 0], patches_out[found, 1], patches_out[found, 2], patches_out[found, 3] = a, b, at, count
+            found += 1
+            at += count
+    return found
