@@ -60,5 +60,15 @@ TEAM_WORK = 400
 #: one pass does not reach their ends, and the next one finds what is left as speed.
 DRIFT = 0.2
 
+#: A pair that moves by less than this part of its thickness in a step does not pass through: it is pushed out where it came in.
+FAST = 0.5
+
+#: A body that is stopped at an impact stays away from it by this part of its size, so that the two are not in contact yet and
+#: the next cast still sees the impact.
+IMPACT_GAP = 1e-5
+
+#: Rounds in which bodies are stopped by those that were stopped before them (a count); then all that is left stops together.
+IMPACT_ROUNDS = 8
+
 #: A body whose surface moves no faster than this (m/s) is calm, and may fall asleep. Box2D's.
 SLEEP_SPEED = 0.05

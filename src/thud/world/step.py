@@ -30,6 +30,7 @@ from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE, PUSH_SPEED, SLOP
 from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
+from thud.world.continuous import stop_at_impacts
 from thud.world.find_contacts import find_contacts
 from thud.world.physics import RULES
 from thud.world.shape_set import ShapeSet
@@ -280,6 +281,7 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8]) -
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
     world.lost = bodies.handles(np.flatnonzero(lost))
+    stop_at_impacts(world, role, poses)
     rows = np.flatnonzero((role != STILL) & ~lost)
     bodies.place(rows, poses[rows])
     bodies.force[:used], bodies.torque[:used] = 0.0, 0.0

@@ -1,0 +1,103 @@
+"""Nothing passes through anything, however fast."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import thud
+from tests.world import tunnelling
+
+SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
+DT = 1.0 / 60.0
+WALL = thud.Box((0.005, 2.0, 2.0))
+
+
+@pytest.mark.parametrize("speed", [5.0, 60.0, 300.0, 5000.0])
+@pytest.mark.parametrize("shape", [thud.Sphere(0.02), thud.Box((0.02, 0.03, 0.02)), thud.Capsule(0.01, 0.05)])
+def test_a_bullet_stops_at_a_thin_wall(shape: thud.Shape, speed: float) -> None:
+    world = thud.World(gravity=(0, 0, 0))
+    world.add(WALL, static=True)
+    bullet = world.add(shape, thud.Pose([-1.37, 0.1, 0.2]), velocity=(speed, 0, 0), angular_velocity=(3, 5, 7))
+    for _ in range(60):
+        world.step(DT)
+        assert world.poses(bullet)[0, 0] < 0.0
+
+
+def test_two_bullets_meet() -> None:
+    world = thud.World(gravity=(0, 0, 0))
+    a = world.add(thud.Sphere(0.02), thud.Pose([-1.1, 0, 0]), velocity=(400, 0, 0))
+    b = world.add(thud.Sphere(0.02), thud.Pose([1.6, 0.005, 0]), velocity=(-400, 0, 0))
+    for _ in range(30):
+        world.step(DT)
+        x = world.poses([a, b])[:, 0]
+        assert x[1] > x[0]
+
+
+def test_a_spinning_bar_does_not_pass_a_post() -> None:
+    world = thud.World(gravity=(0, 0, 0))
+    bar = world.add(thud.Box((1.0, 0.01, 0.05)), angular_velocity=(0, 0, 80.0))
+    world.add_joint(thud.dynamics.Hinge((0, 0, 0), (0, 0, 1)), bar)
+    world.add(thud.Box((0.005, 0.05, 0.5)), thud.Pose([0, 0.8, 0]), static=True)
+    angles = []
+    for _ in range(60):
+        world.step(DT)
+        r = thud.Pose.from_array(world.poses(bar)).rotation.reshape(3, 3)
+        angles.append(np.arctan2(r[1, 0], r[0, 0]))
+    # The post is at 90 degrees, 270 for the other end: the bar stays on one side of it.
+    turned = np.unwrap(angles)
+    assert np.abs(turned).max() < np.pi / 2 + 0.05
+
+
+def test_a_fast_body_that_meets_nothing_flies_on() -> None:
+    world = thud.World(gravity=(0, 0, 0))
+    world.add(WALL, static=True)
+    free = world.add(thud.Sphere(0.02), thud.Pose([-1.0, 5.0, 0]), velocity=(300, 0, 0))
+    for _ in range(10):
+        world.step(DT)
+    assert world.poses(free)[0, 0] == pytest.approx(-1.0 + 50.0)
+
+
+@pytest.mark.parametrize("ground", ["mesh", "field", "surface"])
+def test_bullets_stop_at_ground_without_thickness(ground: str) -> None:
+    world = thud.World(gravity=(0, 0, 0))
+    heights = np.zeros((9, 9))
+    if ground == "mesh":
+        x, y = np.meshgrid(np.linspace(0, 8, 9), np.linspace(0, 8, 9), indexing="ij")
+        k = np.arange(8)[:, None] * 9 + np.arange(8)
+        faces = np.concatenate([np.stack(c, -1).reshape(-1, 3) for c in ((k, k + 9, k + 10), (k, k + 10, k + 1))])
+        world.add(thud.TriangleMesh(np.stack([x, y, heights], -1).reshape(-1, 3), faces), static=True)
+    elif ground == "field":
+        world.add(thud.HeightField(heights, 1.0, thickness=0.01), thud.Pose([4.0, 4.0, 0]), static=True)
+    else:
+        world.add(thud.terrain.from_heights(heights, 1.0).surface)
+    low, high = world.bounds()
+    middle = 0.5 * (low[0] + high[0])
+    bullet = world.add(thud.Sphere(0.05), thud.Pose([middle[0], middle[1], 3.1]), velocity=(0, 0, -700.0))
+    for _ in range(20):
+        world.step(DT)
+        assert world.poses(bullet)[0, 2] > -0.01
+
+
+def test_random_fast_bodies_stay_in_their_cells() -> None:
+    assert tunnelling.escaped(40 if SMALL else 200, seed=1, steps=30) == []
+
+
+def test_fast_against_fast_on_a_rail() -> None:
+    # Beads of several kinds on one line, each at its own speed: their order never changes.
+    rng = np.random.default_rng(4)
+    for _ in range(4 if SMALL else 20):
+        world, count = thud.World(gravity=(0, 0, 0), sleep_after=None), 12
+        shapes = [thud.Sphere(0.02) if k % 2 else thud.Box((0.004, 0.05, 0.05)) for k in range(count)]
+        at = np.zeros((count, 3))
+        at[:, 0] = np.cumsum(rng.uniform(0.1, 0.6, count))
+        velocity = np.zeros((count, 3))
+        velocity[:, 0] = rng.normal(size=count) * 10.0 ** rng.uniform(0.0, 3.0, count)
+        beads = world.add_many(shapes, thud.Pose(at), velocity=velocity, mass=10.0 ** rng.uniform(-1.0, 1.0, count))
+        for bead in beads:
+            world.add_joint(thud.dynamics.Slider((0, 0, 0), (1, 0, 0)), bead)
+        for _ in range(20):
+            world.step(DT)
+            assert (np.diff(world.poses(beads)[:, 0]) > 0.0).all()
