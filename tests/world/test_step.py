@@ -287,6 +287,7 @@ def test_a_heap_is_the_same_to_the_last_bit_on_any_number_of_threads() -> None:
     for _ in range(steps):
         for made in worlds:
             made.step(DT)
+            assert len(made.lost) == 0
     assert SMALL or len(worlds[0].contacts(margin=0.01).rows) > TEAM_WORK
     for made in worlds[1:]:
         np.testing.assert_array_equal(made.poses(), worlds[0].poses())

@@ -11,7 +11,7 @@ velocity and cut to friction times the normal impulse without the push. What thi
 the impulse is opposite to the velocity. (With the 2 x 2 effective mass of the point it is not: the impulses of a sliding box
 pull its corners apart, and a twentieth of the friction is lost.) Torsional and rolling friction are the same for angular
 impulses of a patch, about its normal and about its tangents. Normal and tangents stay those of the begin of the step;
-separations follow the bodies. Both bodies are pushed at one place, midway, so that angular momentum is kept.
+separations follow the bodies. Both bodies are pushed at one place, so that angular momentum is kept.
 
 The patches of a group share no body that moves (`colouring.py`); lanes without a patch have the world for both bodies, which
 nothing moves.
@@ -50,8 +50,14 @@ from thud.dynamics.solver_types import (
     ROLL_2,
     ROLL_MASS,
     ROLLING,
+    ROUND_A,
+    ROUND_B,
     RUBBED,
     SEPARATION,
+    SHARE,
+    SUM,
+    SUM_1,
+    SUM_2,
     SURFACE_1,
     SURFACE_2,
     TANGENT,
@@ -115,6 +121,13 @@ def begin_patch(bodies, groups, g, lane, patches, points, p, soft):
     surface = load3(patches.reals, p, 4)
     out[g, SURFACE_1, lane], out[g, SURFACE_2, lane] = dot(t1, surface), dot(t2, surface)
     out[g, TWISTING, lane], out[g, ROLLING, lane] = patches.reals[p, 2], patches.reals[p, 3]
+    round_a, round_b = patches.reals[p, 7], patches.reals[p, 8]
+    out[g, ROUND_A, lane], out[g, ROUND_B, lane] = round_a, round_b
+    # The contact goes with what slides or rolls on what is still, and with what is round on what is flat.
+    if reals[a, INVERSE_MASS] == 0.0 or reals[b, INVERSE_MASS] == 0.0:
+        out[g, SHARE, lane] = 1.0 if reals[a, INVERSE_MASS] == 0.0 else 0.0
+    else:
+        out[g, SHARE, lane] = 0.5 if (round_a > 0.0) == (round_b > 0.0) else 1.0 if round_b > 0.0 else 0.0
     turned = load3(points.kept, first, TURNED)
     out[g, TWIST, lane], out[g, ROLL_1, lane], out[g, ROLL_2, lane] = dot(n, turned), dot(t1, turned), dot(t2, turned)
     for q in range(count):
@@ -145,6 +158,10 @@ def end_patch(groups, g, lane, patches, points, p, share):
         rub = add_scaled(scale(t1, out[g, at + IMPULSE_1, lane]), t2, out[g, at + IMPULSE_2, lane])
         for c in range(3):
             points.kept[k, RUBBED + c] = rub[c]
+        whole = add_scaled(scale(n, out[g, at + SUM, lane]), t1, out[g, at + SUM_1, lane])
+        whole = add_scaled(whole, t2, out[g, at + SUM_2, lane])
+        for c in range(3):
+            points.impulse[k, c] = whole[c]
         # Of a new point the first load is the usual one.
         points.kept[k, USUALLY] = usual + (share if usual > 0.0 else 1.0) * (impulse - usual)
         if q == 0 and (out[g, TWISTING, lane] > 0.0 or out[g, ROLLING, lane] > 0.0):
@@ -338,15 +355,18 @@ def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
         pull, pressed = load(out, g, PULL), splat(0.0)
         if not biased:
             turn_a, turn_b, between = gather9(bodies.turn, a), gather9(bodies.turn, b), lanes3(out, g, BETWEEN)
-            way = sub(gather3(reals, b, X), gather3(reals, a, X))
+            way, share = sub(gather3(reals, b, X), gather3(reals, a, X)), load(out, g, SHARE)
+            # What is round rolls: the centre of its curvature turns with the body, and the point stays below it.
+            inner_a, inner_b = scale(n, load(out, g, ROUND_A)), scale(n, load(out, g, ROUND_B))
             for q in range(groups.points[g]):
                 at = PATCH + POINT * q
                 arm = lanes3(out, g, at + ARM)
-                arm_a, arm_b = rotate(turn_a, arm), rotate(turn_b, sub(arm, between))
+                arm_a = add(rotate(turn_a, sub(arm, inner_a)), inner_a)
+                arm_b = sub(rotate(turn_b, add(sub(arm, between), inner_b)), inner_b)
                 # From A's point to B's, which were one at the begin.
                 apart = sub(add(way, arm_b), arm_a)
-                keep3(out, g, at + ARM_A, add_scaled(arm_a, apart, 0.5))
-                keep3(out, g, at + ARM_B, add_scaled(arm_b, apart, -0.5))
+                keep3(out, g, at + ARM_A, add_scaled(arm_a, apart, share))
+                keep3(out, g, at + ARM_B, add_scaled(arm_b, apart, share - 1.0))
                 store(out, g, at + GAP, load(out, g, at + SEPARATION) + dot(n, apart))
         turns = any_above(load(out, g, TWISTING) + load(out, g, ROLLING), 0.0)
         if turns:
@@ -384,7 +404,11 @@ def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
             store(out, g, at + LARGEST, greater(largest, after))
             va, wa, vb, wb = pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, scale(n, after - before))
             if not biased:
+                store(out, g, at + SUM, load(out, g, at + SUM) + after)
                 va, wa, vb, wb = rub(out, g, at, t1, t2, friction, va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib)
+            if not biased:
+                store(out, g, at + SUM_1, load(out, g, at + SUM_1) + load(out, g, at + IMPULSE_1))
+                store(out, g, at + SUM_2, load(out, g, at + SUM_2) + load(out, g, at + IMPULSE_2))
         if turns and not biased:
             wa, wb = resist_turns(out, g, n, t1, t2, pressed, wa, wb, ia, ib)
         scatter3(reals, a, V, va)
@@ -416,6 +440,7 @@ def restitute(bodies, groups, start, stop, threshold):
             after = pick(bounce, 0.0, pick(largest, 0.0, pick(-approach, threshold, after, before), before), before)
             store(out, g, at + IMPULSE, after)
             store(out, g, at + LARGEST, greater(largest, after))
+            store(out, g, at + SUM, load(out, g, at + SUM) + (after - before))
             va, wa, vb, wb = pushed(va, wa, vb, wb, arm_a, arm_b, ma, mb, ia, ib, scale(n, after - before))
         scatter3(reals, a, V, va)
         scatter3(reals, a, W, wa)

@@ -28,6 +28,7 @@ from thud.dynamics.joint_types import (
     HIGH,
     HINGE,
     LENGTH,
+    LOCKED,
     LOW,
     LOWER,
     MOTOR,
@@ -51,9 +52,9 @@ from thud.dynamics.joint_types import (
 from thud.dynamics.rotation import exp_rotation
 from thud.dynamics.solver_bodies import load_inverse, put3
 from thud.dynamics.solver_types import INVERSE_MASS, TOUCHED, V, W, X
-from thud.dynamics.tolerances import DRIFT, PIVOT, SHORTEST
+from thud.dynamics.tolerances import AHEAD, DRIFT, PIVOT, SHORTEST
 from thud.math.pose import compose_rotation, load_rotation, relative_rotation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, scale, sub
+from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, norm2, scale, sub
 
 
 @device
@@ -249,6 +250,39 @@ def place_axis(joints, j, kind, ra, pa, rb, pb, xa, xb):
         value[j] = angle + 2.0 * math.pi * turns
 
 
+@device
+def unit_vector(axis):
+    """Along an axis of the world."""
+    return 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0
+
+
+@device
+def place_locks(joints, j):
+    """Rows of locked axes, through the body's centre of mass."""
+    bits, r = int(joints.reals[j, LENGTH]), 0
+    for axis in range(6):
+        if (bits >> axis) & 1:
+            u, none = unit_vector(axis % 3), (0.0, 0.0, 0.0)
+            if axis < 3:
+                put_row(joints.work, j, r, u, none, none)
+            else:
+                put_turn(joints.work, j, r, u)
+            r += 1
+
+
+@device
+def hold_locks(bodies, joints, j, a, b, h, biased):
+    """Right side of locked axes: velocity, and in the first pass a part of the way back."""
+    bits, r = int(joints.reals[j, LENGTH]), 0
+    for axis in range(6):
+        if (bits >> axis) & 1:
+            joints.work[j, RIGHT + r] = speed_along(bodies.reals, joints.work, j, r, a, b)
+            if biased and axis < 3:
+                off = bodies.reals[b, X + axis] - joints.frames[j, 9 + axis]
+                joints.work[j, RIGHT + r] += DRIFT * off / h
+            r += 1
+
+
 @kernel(inner="solver_bodies, joint_rows, i8, i8, f8")
 def place_joints(bodies, joints, start, stop, h):
     """Rows, factors and values at the present poses, of joints [start, stop)."""
@@ -258,6 +292,10 @@ def place_joints(bodies, joints, start, stop, h):
         xa, xb = load3(reals, a, X), load3(reals, b, X)
         ra, pa = placed_frame(load_rotation(bodies.rotation, a), xa, joints.frames, j, 0)
         rb, pb = placed_frame(load_rotation(bodies.rotation, b), xb, joints.frames, j, 12)
+        if kind == LOCKED:
+            place_locks(joints, j)
+            factor_block(reals, work, j, a, b, count, 0.0)
+            continue
         place_axis(joints, j, kind, ra, pa, rb, pb, xa, xb)
         if kind == DISTANCE:
             for c in range(9):
@@ -292,7 +330,7 @@ def warm_joints(bodies, joints, start, stop):
         bodies.reals[a, TOUCHED] = bodies.reals[b, TOUCHED] = 1.0
         for r in range(joints.kind[j, 1]):
             push_along(bodies.reals, joints.work, j, r, a, b, joints.impulses[j, r])
-        if joints.kind[j, 0] != FIXED:
+        if joints.kind[j, 0] < FIXED:
             push_along(bodies.reals, joints.work, j, AXIS_ROW, a, b, axis_impulse(joints, j))
         if joints.kind[j, 0] == BALL:
             push_along(bodies.reals, joints.work, j, SWING_ROW, a, b, -joints.impulses[j, SWUNG])
@@ -369,10 +407,18 @@ def solve_joints(bodies, joints, start, stop, h, biased):
             for r in range(count):
                 speed = speed_along(reals, work, j, r, a, b)
                 work[j, RIGHT + r] = speed + rate * nth(e, r) + soft * joints.impulses[j, r]
+        elif kind == LOCKED:
+            hold_locks(bodies, joints, j, a, b, h, biased)
         elif biased:
-            now, ahead = errors_now(bodies, joints, j, a, b, kind), errors_ahead(bodies, joints, j, a, b, kind, h)
-            for r in range(count):
-                work[j, RIGHT + r] = (nth(ahead, r) - (1.0 - DRIFT) * nth(now, r)) / h
+            now = errors_now(bodies, joints, j, a, b, kind)
+            spin2 = max(norm2(load3(reals, a, W)), norm2(load3(reals, b, W)))
+            if spin2 * h * h < AHEAD * AHEAD:
+                ahead = errors_ahead(bodies, joints, j, a, b, kind, h)
+                for r in range(count):
+                    work[j, RIGHT + r] = (nth(ahead, r) - (1.0 - DRIFT) * nth(now, r)) / h
+            else:
+                for r in range(count):
+                    work[j, RIGHT + r] = speed_along(reals, work, j, r, a, b) + DRIFT * nth(now, r) / h
         elif not spring:
             for r in range(count):
                 work[j, RIGHT + r] = speed_along(reals, work, j, r, a, b)
@@ -382,7 +428,7 @@ def solve_joints(bodies, joints, start, stop, h, biased):
             for r in range(count):
                 joints.impulses[j, r] -= work[j, RIGHT + r]
                 push_along(reals, work, j, r, a, b, -work[j, RIGHT + r])
-        if kind != FIXED:
+        if kind < FIXED:
             if own[j, MOTOR] != NO_MOTOR:
                 drive(bodies, joints, j, a, b, h, biased)
             response = work[j, AXIS_RESPONSE]
@@ -408,7 +454,7 @@ def sum_joints(bodies, joints, start, stop):
         pull, turn = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for r in range(SWING_ROW + 1):
             impulse = joints.impulses[j, r] if r < joints.kind[j, 1] else 0.0
-            if r == AXIS_ROW and joints.kind[j, 0] != FIXED:
+            if r == AXIS_ROW and joints.kind[j, 0] < FIXED:
                 impulse = axis_impulse(joints, j)
             elif r == SWING_ROW and joints.kind[j, 0] == BALL:
                 impulse = -joints.impulses[j, SWUNG]

@@ -9,6 +9,10 @@ from thud._core.arrays import Floats, Ints
 #: Kinds. A joint has a frame in each of its bodies, whose z axis is the hinge's axis, the slider's direction, the ball's twist.
 DISTANCE, BALL, HINGE, SLIDER, FIXED = range(5)
 
+#: Axes of the world along and about which a body does not move: no joint that is asked for. Its bits are in LENGTH: x, y, z
+#: along, then about.
+LOCKED = 5
+
 # Columns of JointRows.reals: length of a rod; limits of what a joint is free to do (metres or radians); greatest swing of a
 # ball; motor: kind (0 none, 1 speed, 2 position), target, greatest force or torque, stiffness and damping; softness of the
 # joint itself: stiffness and damping, 0 for rigid.

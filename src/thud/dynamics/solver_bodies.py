@@ -5,7 +5,7 @@ from __future__ import annotations
 from thud._core.decorators import device, kernel
 from thud.dynamics.integrators import free_turn, store9
 from thud.dynamics.rotation import exp_rotation, straightened
-from thud.dynamics.solver_types import INVERSE_MASS, TOUCHED, WORLD_INVERSE, V, W, X
+from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, TOUCHED, WORLD_INVERSE, V, W, X
 from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
 from thud.math.vec3 import add_scaled, load3, norm2, scale
 
@@ -63,11 +63,22 @@ def accelerate(bodies, start, stop, h):
             put3(reals, k, W, scale(w, 1.0 / (1.0 + h * bodies.damping[k, 1])))
 
 
+@device
+def stop_locked(reals, k):
+    """No velocity along locked axes, nor about them: what other constraints left. Returns the bits of the locked turns."""
+    bits = int(reals[k, LOCKS])
+    for axis in range(6):
+        if (bits >> axis) & 1:
+            reals[k, V + axis] = 0.0
+    return bits >> 3
+
+
 @kernel(inner="solver_bodies, i8, i8, f8")
 def move(bodies, start, stop, h):
     """Positions and rotations over h. Angular momentum is kept, and with it the angular velocity changes."""
     reals = bodies.reals
     for k in range(start, stop):
+        locked = stop_locked(reals, k) if reals[k, LOCKS] > 0.0 else 0
         w = load3(reals, k, W)
         if norm2(w) == 0.0 and norm2(load3(reals, k, V)) == 0.0:
             continue
@@ -79,18 +90,19 @@ def move(bodies, start, stop, h):
         if norm2(w) == 0.0:
             continue
         a = load_rotation(bodies.rotation, k)
-        if reals[k, INVERSE_MASS] > 0.0:
+        if reals[k, INVERSE_MASS] > 0.0 and not locked:
             momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w)))
             after = free_turn(a, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h)
         else:
-            # Driven: it turns as it is told.
+            # Driven, or bound to some axes: it turns as it is told.
             momentum = w
             after = compose_rotation(exp_rotation(scale(w, h)), a)
         store9(bodies.turn, k, compose_rotation(turned(after, a), load_rotation(bodies.turn, k)))
         store9(bodies.rotation, k, after)
         if reals[k, INVERSE_MASS] > 0.0:
             turn_inertia(bodies, k)
-            put3(reals, k, W, rotate(load_inverse(reals, k), momentum))
+            if not locked:
+                put3(reals, k, W, rotate(load_inverse(reals, k), momentum))
 
 
 @device
@@ -104,4 +116,6 @@ def turned(after, before):
 def end_bodies(bodies, start, stop):
     """Rotations are rotations again."""
     for k in range(start, stop):
+        if bodies.reals[k, LOCKS] > 0.0:
+            stop_locked(bodies.reals, k)
         store9(bodies.rotation, k, straightened(load_rotation(bodies.rotation, k)))

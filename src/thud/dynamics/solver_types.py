@@ -7,28 +7,30 @@ from typing import NamedTuple
 from thud._core.arrays import Floats, Ints
 
 # Columns of SolverBodies.reals: centre of mass, velocity, angular velocity (world frame), inverse mass, inverse inertia in the
-# world's frame (xx, xy, xz, yy, yz, zz), whether something pushes the body (1 or 0).
-X, V, W, INVERSE_MASS, WORLD_INVERSE, TOUCHED = 0, 3, 6, 9, 10, 16
-BODY = 17
+# world's frame (xx, xy, xz, yy, yz, zz), whether something pushes the body (1 or 0), bits of locked axes.
+X, V, W, INVERSE_MASS, WORLD_INVERSE, TOUCHED, LOCKS = 0, 3, 6, 9, 10, 16, 17
+BODY = 18
 
 # Columns of ContactGroups.reals: of a patch (up to four points with one normal) the normal from A to B, a tangent (world
 # frame, as at the begin of the step), the way from A's centre of mass to B's at the begin, friction, restitution; stiffness
 # and damping as rate of the bias, scale of the mass, scale of the impulse; how fast gravity and forces part the two along the
 # normal (m / s^2); velocity of the surfaces along the two tangents; coefficients of torsional and rolling friction (metres),
-# their impulses (about the normal, about the tangents), effective masses.
+# their impulses (about the normal, about the tangents), effective masses; radii of curvature of A and B, 0 for corners, edges
+# and flat faces; where between A's point (0) and B's (1) both are pushed.
 (
     NORMAL, TANGENT, BETWEEN, FRICTION, RESTITUTION, BIAS_RATE, MASS_SCALE, IMPULSE_SCALE, PULL, SURFACE_1, SURFACE_2, TWISTING,
-    ROLLING, TWIST, ROLL_1, ROLL_2, TWIST_MASS, ROLL_MASS,
-) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)  # fmt: skip
-PATCH = 24
+    ROLLING, TWIST, ROLL_1, ROLL_2, TWIST_MASS, ROLL_MASS, ROUND_A, ROUND_B, SHARE,
+) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)  # fmt: skip
+PATCH = 27
 
 # Then of each point: arm from A's centre of mass at the begin; arms from both to where they are pushed by now; what the
 # separation was at the begin, and is; effective masses along the normal and across it; approach speed where they met, or at
-# the begin; impulses along normal and tangents, the largest along the normal, the usual one.
+# the begin; impulses along normal and tangents, the largest along the normal, the usual one; sums over the step.
 (
-    ARM, ARM_A, ARM_B, SEPARATION, GAP, NORMAL_MASS, TANGENT_MASS, APPROACH, IMPULSE, IMPULSE_1, IMPULSE_2, LARGEST, USUAL,
-) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)  # fmt: skip
-POINT = 19
+    ARM, ARM_A, ARM_B, SEPARATION, GAP, NORMAL_MASS, TANGENT_MASS, APPROACH, IMPULSE, IMPULSE_1, IMPULSE_2, LARGEST, USUAL, SUM,
+    SUM_1, SUM_2,
+) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)  # fmt: skip
+POINT = 22
 
 #: Points of a patch: four carry any load.
 POINTS = 4
@@ -78,7 +80,8 @@ class ContactList(NamedTuple):
     rows: Ints
     """(P, 4) body A, body B, first point, number of points."""
     reals: Floats
-    """(P, 7) friction, restitution, torsional and rolling friction, velocity of B's surface past A's (world frame)."""
+    """(P, 9) friction, restitution, torsional and rolling friction, velocity of B's surface past A's (world frame), radii of
+    curvature of A and B."""
 
 
 class PointColumns(NamedTuple):
@@ -89,6 +92,8 @@ class PointColumns(NamedTuple):
     """(M, 3) world frame."""
     depth: Floats
     """(M,) metres."""
+    impulse: Floats
+    """(M, 3) on B over the step, world frame."""
     kept: Floats
     """(M, KEPT) what is known of the point from the step before (`KEPT`)."""
 

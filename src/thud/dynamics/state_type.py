@@ -16,5 +16,5 @@ CONTACT_GROUPS = types.NamedTuple(
     (types.float64[:, :, ::1], types.int64[:, :, ::1], types.int64[::1], types.int64[::1]), ContactGroups
 )
 CONTACT_LIST = types.NamedTuple((_INTS, _ROWS), ContactList)
-POINT_COLUMNS = types.NamedTuple((_ROWS, _ROWS, types.float64[::1], _ROWS), PointColumns)
+POINT_COLUMNS = types.NamedTuple((_ROWS, _ROWS, types.float64[::1], _ROWS, _ROWS), PointColumns)
 JOINT_ROWS = types.NamedTuple((_INTS, _INTS, _ROWS, _ROWS, _ROWS, types.float64[::1], _ROWS, _ROWS), JointRows)

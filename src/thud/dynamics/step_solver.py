@@ -114,6 +114,7 @@ def solve_step(
         start, stop = part_of(colours[c], colours[c + 1], member, members)
         restitute(bodies, groups, start, stop, threshold)
         wait(meeting, members)
+    wait(meeting, members)
     end_bodies(bodies, first, last)
     low, high = part_of(0, lanes.shape[0], member, members)
     for p in range(low, high):

@@ -70,5 +70,9 @@ IMPACT_GAP = 1e-5
 #: Rounds in which bodies are stopped by those that were stopped before them (a count); then all that is left stops together.
 IMPACT_ROUNDS = 8
 
+#: Joints look ahead while their bodies turn by less than this in a sub-step (radians). Beyond, one step of Newton's method
+#: may lead farther away, and drive the bodies.
+AHEAD = 0.25
+
 #: A body whose surface moves no faster than this (m/s) is calm, and may fall asleep. Box2D's.
 SLEEP_SPEED = 0.05

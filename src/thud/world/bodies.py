@@ -41,6 +41,10 @@ class Bodies:
             "torque": np.zeros((capacity, 3)),
             "damping": np.zeros((capacity, 2)),
             "gravity_scale": np.ones(capacity),
+            "turning_friction": np.zeros((capacity, 2)),
+            "surface_velocity": np.zeros((capacity, 3)),
+            "locked": np.zeros(capacity, dtype=np.int64),
+            "held": np.zeros((capacity, 3)),
             "calm": np.zeros(capacity),
             "asleep": np.zeros(capacity, dtype=bool),
             "slept": np.zeros((capacity, 2), dtype=np.int64),
@@ -84,6 +88,14 @@ class Bodies:
     """(C, 2) linear and angular, 1/s."""
     gravity_scale: Floats
     """(C,) by how much gravity acts."""
+    turning_friction: Floats
+    """(C, 2) torsional and rolling, metres."""
+    surface_velocity: Floats
+    """(C, 3) of its surface past the body, m/s, world frame."""
+    locked: Ints
+    """(C,) bits of axes of the world along (1, 2, 4) and about (8, 16, 32) which it does not move."""
+    held: Floats
+    """(C, 3) where its centre of mass is held along locked axes."""
     calm: Floats
     """(C,) seconds for which a body has been slow."""
     asleep: npt.NDArray[np.bool_]
@@ -122,10 +134,15 @@ class Bodies:
         self.alive[row] = self.moved[row] = self.enabled[row] = True
         self.force[row] = self.torque[row] = self.damping[row] = 0.0
         self.gravity_scale[row] = 1.0
-        self.calm[row], self.asleep[row], self.slept[row] = 0.0, False, 0
+        self._forget(row)
         self.generation[row] += 1
         self.revision[row] += 1
         return row
+
+    def _forget(self, rows: Any) -> None:
+        """What only `step` knows of the body that a row held before."""
+        self.calm[rows], self.asleep[rows], self.slept[rows] = 0.0, False, 0
+        self.turning_friction[rows], self.surface_velocity[rows], self.locked[rows], self.held[rows] = 0.0, 0.0, 0, 0.0
 
     def take_rows(self, count: int) -> Ints:
         """(count,) rows, the same as from so many calls of `take_row`."""
@@ -141,7 +158,7 @@ class Bodies:
         self.alive[rows] = self.moved[rows] = self.enabled[rows] = True
         self.force[rows] = self.torque[rows] = self.damping[rows] = 0.0
         self.gravity_scale[rows] = 1.0
-        self.calm[rows], self.asleep[rows], self.slept[rows] = 0.0, False, 0
+        self._forget(rows)
         self.generation[rows] += 1
         self.revision[rows] += 1
         return rows

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ from thud.results import CastStatus
 from thud.rotations import quaternion_from_rotation, quaternion_from_vector, rotation_from_quaternion, vector_from_quaternion
 from thud.world import narrow
 from thud.world.body_boxes import swept_boxes
+from thud.world.body_rows import ROW_MASK
+from thud.world.step_contacts import StepContacts
 from thud.world.step_rows import FREE, STILL
 
 if TYPE_CHECKING:
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
 _CHUNK = 4096
 
 
-@kernel("i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1]")
-def bound_motions(start, stop, role, before, after, bounds, reach_out, far_out):
-    """How far points of bodies are from the origins of their frames, at most, and how far any of them moves."""
+@kernel("i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1]")
+def bound_motions(start, stop, role, before, after, bounds, reach_out, way_out, turn_out):
+    """How far points of bodies are from the origins of their frames, at most; how far those move; how far a turn moves any
+    point."""
     for k in range(start, stop):
         reach, way, turn = 0.0, 0.0, 0.0
         for c in range(3):
@@ -49,29 +52,81 @@ def bound_motions(start, stop, role, before, after, bounds, reach_out, far_out):
             turn += (after[k, c] - before[k, c]) ** 2
         reach_out[k] = math.sqrt(reach)
         # The chord of a turn by w at distance 1 is 2 sin(w / 2), the norm of the matrices' difference that times the root of 2.
-        far_out[k] = math.sqrt(way) + (math.sqrt(0.5 * turn) * reach_out[k] if turn > 0.0 else 0.0) if role[k] != STILL else 0.0
+        still = role[k] == STILL
+        way_out[k] = 0.0 if still else math.sqrt(way)
+        turn_out[k] = 0.0 if still or turn == 0.0 else math.sqrt(0.5 * turn) * reach_out[k]
 
 
-def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats) -> None:
-    """Change poses `after` a step, (used, 12), of bodies that would have passed through others."""
+def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, contacts: StepContacts) -> None:
+    """Change poses `after` a step, (used, 12), of bodies that would have passed through others. `contacts`: of the step."""
     bodies, used = world._bodies, world._bodies.used
     before = bodies.poses[:used]
-    reach, far = np.empty(used), np.empty(used)
-    run_rows(bound_motions, used, world.threads, role, before, after, bodies.bounds, reach, far, rows_per_chunk=_CHUNK)
+    reach, way, turn = np.empty(used), np.empty(used), np.empty(used)
+    run_rows(bound_motions, used, world.threads, role, before, after, bodies.bounds, reach, way, turn, rows_per_chunk=_CHUNK)
     thick = world._shapes.inner_radii()[bodies.shape[:used]]
-    fast = (far > FAST * thick) & ~bodies.sensor[:used]
+    fast = (way + turn > FAST * thick) & ~bodies.sensor[:used]
     if not (fast & (role != STILL)).any():
         return
     moves = role != STILL
     motion = np.concatenate([np.where(moves[:, None], after[:, 9:] - before[:, 9:], 0.0), _turns(before, after, moves)], axis=1)
     pairs = _swept_pairs(world, motion, fast)
-    rows = pairs[far[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
+    rows = pairs[(way + turn)[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
     rows = rows[~bodies.sensor[rows].any(axis=1) & (role[rows] == FREE).any(axis=1)]
-    if not len(rows):
+    pressed = _pressed(contacts, before, after, thick, fast)
+    if not len(rows) and not len(pressed.pairs):
         return
-    time = _first_times(world, rows, motion, far, IMPACT_GAP * reach, role)
+    time = _first_times(world, rows, motion, turn, thick, IMPACT_GAP * reach, role, pressed)
     late = np.flatnonzero(time < 1.0)
     after[late] = _poses_at(before[late], motion[late], time[late])
+
+
+class Pressed(NamedTuple):
+    """Points that are in contact at the begin of a step, which casts do not see."""
+
+    pairs: Ints
+    """(M, 2) rows."""
+    rates: Floats
+    """(M, 2) how fast the motion of A, and that of B, drives the one into the other: metres a step."""
+    room: Floats
+    """(M,) how far they may go, metres."""
+
+
+def _pressed(contacts: StepContacts, before: Floats, after: Floats, thick: Floats, fast: Bools) -> Pressed:
+    """Contacts of fast bodies."""
+    pairs = np.stack([contacts.handle_a, contacts.handle_b], axis=1) & ROW_MASK
+    chosen = np.flatnonzero(fast[pairs].any(axis=1) & contacts.keep & ~contacts.sensor)
+    pairs, normal, point = pairs[chosen], contacts.normal[chosen], contacts.point[chosen]
+    rates = np.empty((len(pairs), 2))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        a, b = before[pairs[:, side]], after[pairs[:, side]]
+        local = np.einsum("nji,nj->ni", a[:, :9].reshape(-1, 3, 3), point - a[:, 9:])
+        moved = np.einsum("nij,nj->ni", b[:, :9].reshape(-1, 3, 3), local) + b[:, 9:] - point
+        rates[:, side] = sign * np.einsum("ni,ni->n", normal, moved)
+    room = np.maximum(FAST * thick[pairs].sum(axis=1) - contacts.depth[chosen], 0.0)
+    deep = rates.sum(axis=1) > room
+    # Of a pair that one of them drives apart, the other may still go too far once that one has stopped.
+    deep |= rates.max(axis=1, initial=0.0) > room
+    return Pressed(pairs[deep], rates[deep], room[deep])
+
+
+def _stop_pressed(pressed: Pressed, time: Floats, free: Bools) -> None:
+    """Stop bodies that would be driven into each other too far, given when each stops."""
+    own = time[pressed.pairs]
+    deep = (pressed.rates * own).sum(axis=1) > pressed.room
+    if not deep.any():
+        return
+    pairs, rates, room, own = pressed.pairs[deep], pressed.rates[deep], pressed.room[deep], own[deep]
+    first = own.min(axis=1)
+    whole = rates.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        together = np.where(whole * first > room, room / whole, first)
+        late = np.argmax(own, axis=1)
+        alone = rates[np.arange(len(late)), late]
+        # Both up to the first stop; then the later one alone.
+        rest = np.where((alone > 0.0) & (together == first), (room - whole * first) / alone, 0.0)
+    for side in range(2):
+        stop = np.where(late == side, together + np.maximum(rest, 0.0), together)
+        np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], stop, 1.0))
 
 
 def _turns(before: Floats, after: Floats, moves: Bools) -> Floats:
@@ -104,19 +159,37 @@ def _swept_pairs(world: World, motion: Floats, fast: Bools) -> Ints:
     return found[fast[found].any(axis=1)]
 
 
-def _first_times(world: World, pairs: Ints, motion: Floats, far: Floats, gap: Floats, role: npt.NDArray[np.uint8]) -> Floats:
+def _first_times(
+    world: World,
+    pairs: Ints,
+    motion: Floats,
+    turn: Floats,
+    thick: Floats,
+    gap: Floats,
+    role: npt.NDArray[np.uint8],
+    pressed: Pressed,
+) -> Floats:
     """(used,) the part of its motion after which each body stops, 1 for all of it. Driven bodies never stop."""
     scene, time, free = world._scene(), np.ones(world._bodies.used), role == FREE
-    both = _impact_times(scene, pairs, motion, far, gap)
+    room, way = FAST * thick[pairs].sum(axis=1), np.linalg.norm(motion[:, :3], axis=1) + turn
+    # As long as all move: pairs that move past each other, not together.
+    past = np.linalg.norm(motion[pairs[:, 0], :3] - motion[pairs[:, 1], :3], axis=1) + turn[pairs].sum(axis=1)
+    fast = pairs[past > room]
+    both = _impact_times(scene, fast, motion, turn, gap) if len(fast) else np.empty(0)
     for side in range(2):
-        np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], both, 1.0))
+        np.minimum.at(time, fast[:, side], np.where(free[fast[:, side]], both, 1.0))
     for _ in range(IMPACT_ROUNDS):
+        start = time.copy()
+        _stop_pressed(pressed, time, free)
         # Where one stops before the other, the other goes on past it.
         first, last = time[pairs].min(axis=1), time[pairs].max(axis=1)
-        uneven = np.flatnonzero(last > first)
+        late = np.argmax(time[pairs], axis=1)
+        uneven = np.flatnonzero((last - first) * way[pairs[np.arange(len(pairs)), late]] > room)
         if not len(uneven):
-            return time
-        late = np.argmax(time[pairs[uneven]], axis=1)
+            if np.array_equal(start, time):
+                return time
+            continue
+        late = late[uneven]
         moving, still = pairs[uneven, late], pairs[uneven, 1 - late]
         begin, rest = first[uneven], last[uneven] - first[uneven]
         two = np.concatenate([still, moving])
@@ -126,27 +199,29 @@ def _first_times(world: World, pairs: Ints, motion: Floats, far: Floats, gap: Fl
         part[len(still) :] *= rest[:, None]
         count = np.arange(len(still))
         staged = replace(scene, shape=np.ascontiguousarray(scene.shape[two]), poses=np.ascontiguousarray(placed))
-        hit = _impact_times(staged, np.stack([count, count + len(still)], axis=1), part, far[two], gap[two])
+        hit = _impact_times(staged, np.stack([count, count + len(still)], axis=1), part, turn[two], gap[two])
         stop = np.where(hit < 1.0, begin + hit * rest, 1.0)
-        before = time.copy()
         np.minimum.at(time, moving, np.where(free[moving], stop, 1.0))
-        if np.array_equal(before, time):
+        if np.array_equal(start, time):
             return time
     # Not settled: what moves together up to the first stop of the two was looked at.
+    every = np.concatenate([pairs, pressed.pairs])
     while True:
-        before = time.copy()
-        first = time[pairs].min(axis=1)
+        start = time.copy()
+        _stop_pressed(pressed, time, free)
+        first = time[every].min(axis=1)
         for side in range(2):
-            np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], first, 1.0))
-        if np.array_equal(before, time):
+            np.minimum.at(time, every[:, side], np.where(free[every[:, side]], first, 1.0))
+        if np.array_equal(start, time):
             return time
 
 
-def _impact_times(scene: narrow.Scene, pairs: Ints, motion: Floats, far: Floats, gap: Floats) -> Floats:
+def _impact_times(scene: narrow.Scene, pairs: Ints, motion: Floats, turn: Floats, gap: Floats) -> Floats:
     """(M,) when pairs first meet, by `gap` metres before; 1 for those that do not, and for those that meet already."""
     found = narrow.impacts(scene, pairs, motion, np.zeros(len(scene.shape), np.bool_))
     # What did not converge may meet from its time on.
     met = (found.time <= 1.0) & (found.status != CastStatus.OVERLAPPING_AT_START)
     away = gap[pairs].min(axis=1)
-    early = away / np.maximum(far[pairs].sum(axis=1), away)
+    far = np.linalg.norm(motion[pairs[:, 0], :3] - motion[pairs[:, 1], :3], axis=1) + turn[pairs].sum(axis=1)
+    early = away / np.maximum(far, away)
     return np.where(met, np.maximum(np.where(met, found.time, 1.0) - early, 0.0), 1.0)

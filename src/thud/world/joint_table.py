@@ -92,12 +92,42 @@ class JointTable:
         rows = np.sort(self.bodies[chosen] & ROW_MASK, axis=1)
         return np.unique((rows[:, 0] << 32) | rows[:, 1])
 
-    def solver_rows(self, moves: Floats, centers: Floats) -> tuple[JointRows, Ints, Ints]:
+    def solver_rows(
+        self, moves: Floats, centers: Floats, locked: Ints, bits: Ints, held: Floats
+    ) -> tuple[JointRows, Ints, Ints]:
         """(joints in the order of their colours, first of each colour, which row each one is). `moves` (N + 1,) inverse masses,
-        the last of the world; `centers` (N, 3) of mass, body frames. Joints of which nothing moves are left out."""
-        if not len(self):
+        the last of the world; `centers` (N, 3) of mass, body frames. Joints of which nothing moves are left out.
+
+        Behind the joints come the bodies of which axes are locked: rows, bits of the axes, and where they are held.
+        """
+        if not len(self) and not len(locked):
             return _NO_JOINTS, _NO_COLOURS, _NO_COLOURS[:0]
         ends = np.where(self.bodies == WORLD, len(moves) - 1, self.bodies & ROW_MASK)
+        if len(locked):
+            return self._with_locks(ends, moves, centers, locked, bits, held)
+        return self._solver_rows(self, ends, moves, centers)
+
+    def _with_locks(
+        self, ends: Ints, moves: Floats, centers: Floats, locked: Ints, bits: Ints, held: Floats
+    ) -> tuple[JointRows, Ints, Ints]:
+        """Joints and locked axes as one table."""
+        count = len(locked)
+        whole = JointTable()
+        frames, reals = np.zeros((count, 24)), np.zeros((count, at.REALS))
+        frames[:, [0, 4, 8, 12, 16, 20]], frames[:, 9:12] = 1.0, held
+        # From the centre of mass, as the solver has them.
+        frames[:, 21:24] = centers[locked]
+        reals[:, at.LENGTH], reals[:, at.LOWER], reals[:, at.UPPER] = bits, -np.inf, np.inf
+        many = np.array([int(k).bit_count() for k in bits.tolist()])
+        whole.kind = np.concatenate([self.kind, np.stack([np.full(count, at.LOCKED), many], axis=1)])
+        whole.frames, whole.reals = np.concatenate([self.frames, frames]), np.concatenate([self.reals, reals])
+        whole.impulses = np.concatenate([self.impulses, np.zeros((count, at.IMPULSES))])
+        whole.value = np.concatenate([self.value, np.zeros(count)])
+        both = np.concatenate([ends, np.stack([np.full(count, len(moves) - 1), locked], axis=1)])
+        return self._solver_rows(whole, both, moves, centers)
+
+    @staticmethod
+    def _solver_rows(table: JointTable, ends: Ints, moves: Floats, centers: Floats) -> tuple[JointRows, Ints, Ints]:
         active = np.flatnonzero((moves[ends] > 0.0).any(axis=1))
         ends = np.ascontiguousarray(ends[active])
         colour, weight = np.empty(len(active), np.int64), np.zeros(len(active), np.int64)
@@ -105,21 +135,23 @@ class JointTable:
         order, starts = np.empty(len(active), np.int64), np.empty(many + 1, np.int64)
         sort_colours(colour, weight, many, 1, np.empty(many + 1, np.int64), order, starts)
         rows = active[order]
-        frames = self.frames[rows]
+        frames = table.frames[rows]
         padded = np.vstack([centers, np.zeros((1, 3))])
         frames[:, 9:12] -= padded[ends[order, 0]]
         frames[:, 21:24] -= padded[ends[order, 1]]
         found = JointRows(
-            np.ascontiguousarray(ends[order]), self.kind[rows], frames, self.reals[rows], self.impulses[rows], self.value[rows],
-            np.zeros((len(rows), 6)), np.empty((len(rows), at.WORK)),
+            np.ascontiguousarray(ends[order]), table.kind[rows], frames, table.reals[rows], table.impulses[rows],
+            table.value[rows], np.zeros((len(rows), 6)), np.empty((len(rows), at.WORK)),
         )  # fmt: skip
         return found, starts, rows
 
     def keep_step(self, rows: Ints, joints: JointRows, dt: float) -> tuple[Ints, Ints]:
         """What a step left. Returns the handles of joints that broke, which are gone, and rows of their bodies."""
-        self.impulses[rows], self.value[rows] = joints.impulses, joints.value
+        own = rows < len(self)
+        rows = rows[own]
+        self.impulses[rows], self.value[rows] = joints.impulses[own], joints.value[own]
         self.load[...] = 0.0
-        self.load[rows] = joints.wrench / dt
+        self.load[rows] = joints.wrench[own] / dt
         size = np.stack([np.linalg.norm(self.load[:, :3], axis=1), np.linalg.norm(self.load[:, 3:], axis=1)], axis=1)
         broken: Bools = np.asarray((size > self.breaks).any(axis=1))
         gone, ends = self.handle[broken], self.bodies[broken]

@@ -12,9 +12,12 @@ from thud._core.arrays import Bools, Floats, Ints, finite_array
 from thud.broadphase.boxes import STATIC
 from thud.dynamics.tolerances import BOUNCE_THRESHOLD
 from thud.errors import InvalidInputError
-from thud.gates import as_positive, as_vector
+from thud.gates import as_flags, as_poses, as_positive, as_vector
+from thud.pose import PoseLike
+from thud.rotations import quaternion_from_rotation, vector_from_quaternion
 from thud.world.body_gates import as_velocities, each, refuse_rows
 from thud.world.jointed import WorldJoints
+from thud.world.step_contacts import StepContacts
 
 if TYPE_CHECKING:
     from thud.world.step import GroupRoom, Moments
@@ -37,6 +40,9 @@ class WorldPhysics(WorldJoints):
     restitution_rule: str
     bounce_threshold: float
     sleep_after: float | None
+    contact_hook: Callable[[StepContacts], None] | None
+    """Called in each step with the contacts that were found, before they are solved. It may write over `keep`, `normal`,
+    `depth`, `friction`, `restitution` and `surface_velocity`."""
     time: float
     """Seconds that `step` has gone on by."""
     lost: Ints
@@ -67,6 +73,8 @@ class WorldPhysics(WorldJoints):
         self.time, self.lost = 0.0, np.empty(0, np.int64)
         self._moments, self._substep, self._group_room = None, 0.0, None
         self._islands: Ints = np.empty(0, np.int64)
+        self._step_contacts = StepContacts.empty()
+        self.contact_hook: Callable[[StepContacts], None] | None = None
         self._gravity_before: Floats | None = None
 
     def _pushed(self, handles: npt.ArrayLike, value: npt.ArrayLike, name: str) -> tuple[Ints, Floats]:
@@ -131,6 +139,82 @@ class WorldPhysics(WorldJoints):
         rows = self._bodies.rows(handles)
         self._bodies.gravity_scale[rows] = each(finite_array(scale, "scale"), len(rows), "scale")
         self._disturb(rows)
+
+    def turning_friction(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+        """(N,) and (N,) torsional and rolling friction, metres."""
+        found = self._bodies.turning_friction[self._rows(handles)]
+        return found[:, 0], found[:, 1]
+
+    def set_turning_friction(
+        self, handles: npt.ArrayLike, torsional: npt.ArrayLike = 0.0, rolling: npt.ArrayLike = 0.0
+    ) -> None:
+        """Let contacts resist turns: one or N lengths, metres, of at least 0. The greatest torque about a contact's normal is
+        its normal force times `torsional`, about its tangents times `rolling`. Those of two bodies combine by
+        `friction_rule`."""
+        rows = self._bodies.rows(handles)
+        for column, (value, name) in enumerate(((torsional, "torsional"), (rolling, "rolling"))):
+            length = each(finite_array(value, name), len(rows), name)
+            refuse_rows(length < 0.0, name, "is negative; expected a length of at least 0")
+            self._bodies.turning_friction[rows, column] = length
+        self._disturb(rows)
+
+    def surface_velocity(self, handles: npt.ArrayLike | None = None) -> Floats:
+        """(N, 3) m/s, world frame."""
+        return self._bodies.surface_velocity[self._rows(handles)]
+
+    def set_surface_velocity(self, handles: npt.ArrayLike, velocity: npt.ArrayLike) -> None:
+        """Let the surfaces of bodies run, as conveyor belts do: (3,) or (N, 3) m/s past the body, world frame. What lies on
+        them is dragged along by friction."""
+        rows = self._bodies.rows(handles)
+        self._bodies.surface_velocity[rows] = each(as_velocities(velocity, "velocity"), len(rows), "velocity", 2)
+        self._disturb(rows)
+
+    def locked(self, handles: npt.ArrayLike | None = None) -> tuple[Bools, Bools]:
+        """(N, 3) and (N, 3) axes of the world along which, and about which, bodies do not move."""
+        bits = self._bodies.locked[self._rows(handles), None] >> np.arange(6) & 1 != 0
+        return bits[:, :3], bits[:, 3:]
+
+    def set_locked(self, handles: npt.ArrayLike, along: npt.ArrayLike = False, about: npt.ArrayLike = False) -> None:
+        """Keep bodies from moving along and turning about axes of the world: one bool for all three, (3,) or (N, 3). A body
+        of a plane game in x and y: `along=(False, False, True), about=(True, True, False)`. Centres of mass are held where
+        they are now, or where they are placed later."""
+        from thud.world.step import centers_of
+
+        rows = self._bodies.rows(handles)
+        flags = []
+        for value, name in ((along, "along"), (about, "about")):
+            given = as_flags(value, name)
+            if given.ndim > 2 or (given.ndim and given.shape[-1] != 3):
+                raise InvalidInputError(f"{name}: expected a bool, (3,) or (N, 3) bools, got shape {given.shape}")
+            if given.ndim == 2 and len(given) not in (1, len(rows)):
+                raise InvalidInputError(f"{name}: expected {len(rows)} rows or one, got {len(given)}")
+            flags.append(np.broadcast_to(given, (len(rows), 3)))
+        self._bodies.locked[rows] = (np.concatenate(flags, axis=1) << np.arange(6)).sum(axis=1)
+        self._fill_masses()
+        self._bodies.held[rows] = centers_of(self._bodies, rows)
+        self._disturb(rows)
+
+    def drive_to(self, handles: npt.ArrayLike, poses: PoseLike, dt: float) -> None:
+        """Give kinematic bodies the velocities that bring them to one or N poses in a step of dt seconds."""
+        rows, seconds = self._bodies.rows(handles), as_positive(dt, "dt")
+        refuse_rows(~self._bodies.kinematic[rows], "handles", "is not kinematic; set_kinematic(handles, True) first")
+        target = as_poses(poses, "poses")
+        if len(target) not in (1, len(rows)):
+            raise InvalidInputError(f"poses: expected {len(rows)} poses or one, got {len(target)}")
+        before = self._bodies.poses[rows]
+        turn = target[:, :9].reshape(-1, 3, 3) @ np.swapaxes(before[:, :9].reshape(-1, 3, 3), 1, 2)
+        spin = vector_from_quaternion(quaternion_from_rotation(turn.reshape(-1, 9))) / seconds
+        center = np.nan_to_num(self._bodies.center_of_mass[rows])
+        # The solver moves the centre of mass in a straight line: its velocity, then that of the frame's origin.
+        arm = np.einsum("nij,nj->ni", before[:, :9].reshape(-1, 3, 3), center)
+        end = np.einsum("nij,nj->ni", np.broadcast_to(target[:, :9].reshape(-1, 3, 3), (len(rows), 3, 3)), center)
+        middle = (target[:, 9:] + end - before[:, 9:] - arm) / seconds
+        self._bodies.angular_velocity[rows] = spin
+        self._bodies.velocity[rows] = middle - np.cross(spin, arm)
+
+    def step_contacts(self) -> StepContacts:
+        """The contacts of the last step, as they were solved, with the impulses that they gave."""
+        return self._step_contacts
 
     def asleep(self, handles: npt.ArrayLike | None = None) -> Bools:
         """(N,) bodies that the last step left at rest and out of the next one, until something disturbs them."""

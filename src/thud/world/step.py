@@ -35,7 +35,8 @@ from thud.world.find_contacts import find_contacts
 from thud.world.physics import RULES
 from thud.world.shape_set import ShapeSet
 from thud.world.sleeping import fall_asleep, rests, wake_placed, wake_touched
-from thud.world.step_rows import DRIVEN, FREE, STILL, list_patches, load_bodies, store_bodies
+from thud.world.step_contacts import StepContacts, check_hooked
+from thud.world.step_rows import DRIVEN, FREE, STILL, list_patches, load_bodies, round_patches, store_bodies
 
 if TYPE_CHECKING:
     from thud.world.world import World
@@ -156,19 +157,20 @@ def step(world: World, dt: float, substeps: int) -> None:
         wake_touched(world, found, role)
         solver = _solver_bodies(world, role)
         room = world._group_room = world._group_room or GroupRoom()
-        patches = _patches(world, found, role)
+        contacts = _contacts(world, found)
+        patches = _patches(world, found, contacts, role)
         groups, lanes = _groups(patches, solver, room)
         joints, colours, rows = world._joints.solver_rows(
-            solver.reals[:, INVERSE_MASS].copy(), bodies.center_of_mass[: bodies.used]
+            solver.reals[:, INVERSE_MASS].copy(), np.nan_to_num(bodies.center_of_mass[: bodies.used]), *_locks(world, role)
         )
         kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
-        points = PointColumns(found.point, found.normal, found.depth, np.ascontiguousarray(kept))
+        points = PointColumns(contacts.point, contacts.normal, contacts.depth, contacts.impulse, np.ascontiguousarray(kept))
         share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * size
         run_team(
             solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
             contact_softness(dt / substeps), dt, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
         )  # fmt: skip
-        records.columns = points.kept
+        records.columns, world._step_contacts = points.kept, contacts
         world._substep = dt / substeps
         if len(world._joints):
             world.broken, freed = world._joints.keep_step(rows, joints, dt)
@@ -188,6 +190,17 @@ def roles(bodies: Bodies) -> npt.NDArray[np.uint8]:
     role = np.where(responds(bodies), np.uint8(FREE), np.uint8(STILL))  # asleep or not
     role[bodies.kinematic[:used] & bodies.present()] = DRIVEN
     return role
+
+
+def _locks(world: World, role: npt.NDArray[np.uint8]) -> tuple[Ints, Ints, Floats]:
+    """Rows of free bodies with locked axes, bits of the axes, and where they are held: where they are, if they were placed
+    since."""
+    bodies, used = world._bodies, world._bodies.used
+    rows = np.flatnonzero((bodies.locked[:used] != 0) & (role == FREE))
+    if len(rows):
+        placed = rows[(bodies.revision[rows] != bodies.slept[rows]).any(axis=1)]
+        bodies.held[placed] = centers_of(bodies, placed)
+    return rows, bodies.locked[rows], bodies.held[rows]
 
 
 def _members(world: World, patches: int) -> int:
@@ -215,7 +228,8 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     )  # fmt: skip
     run_rows(
         load_bodies, used, world.threads, role, bodies.poses, bodies.velocity, bodies.angular_velocity, bodies.center_of_mass,
-        bodies.mass, bodies.gravity_scale, bodies.force, bodies.torque, world.gravity, solver, rows_per_chunk=_BODY_CHUNK,
+        bodies.mass, bodies.gravity_scale, bodies.force, bodies.torque, bodies.locked, world.gravity, solver,
+        rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
     return solver
 
@@ -234,19 +248,40 @@ def _margin(world: World, size: float, role: npt.NDArray[np.uint8], dt: float) -
     return min(max(dt * (speed + dt * float(np.linalg.norm(world.gravity))), MARGIN_LEAST * size), MARGIN_SIZE * size)
 
 
-def _patches(world: World, found: WorldContacts, role: npt.NDArray[np.uint8]) -> ContactList:
+def _contacts(world: World, found: WorldContacts) -> StepContacts:
+    """What was found, with coefficients, after the hook."""
+    bodies, rows = world._bodies, np.repeat(found.rows, found.count, axis=0)
+    a, b = rows[:, 0], rows[:, 1]
+    contacts = StepContacts(
+        found.handle_a, found.handle_b, found.point, found.normal, found.depth, found.feature,
+        np.repeat(found.sensor, found.count), RULES[world.friction_rule](bodies.friction[a], bodies.friction[b]),
+        RULES[world.restitution_rule](bodies.restitution[a], bodies.restitution[b]),
+        bodies.surface_velocity[b] - bodies.surface_velocity[a], np.ones(len(rows), np.bool_), np.zeros((len(rows), 3)),
+    )  # fmt: skip
+    if world.contact_hook is not None:
+        world.contact_hook(contacts)
+        check_hooked(contacts, len(rows))
+    return contacts
+
+
+def _patches(world: World, found: WorldContacts, contacts: StepContacts, role: npt.NDArray[np.uint8]) -> ContactList:
     """Patches of contact that are solved, with their coefficients."""
     bodies = world._bodies
     rows = np.empty((len(found.point), 4), np.int64)
-    many = int(list_patches(found.rows, found.start, found.count, found.sensor, role, found.normal, rows))
+    many = int(list_patches(found.rows, found.start, found.count, found.sensor, role, contacts.normal, ~contacts.keep, rows))
     rows = rows[:many]
-    reals = np.zeros((many, 7))
-    a, b = rows[:, 0], rows[:, 1]
-    for column, own, rule in (
-        (0, bodies.friction, world.friction_rule),
-        (1, bodies.restitution, world.restitution_rule),
-    ):
-        reals[:, column] = RULES[rule](own[a], own[b])
+    reals = np.empty((many, 9))
+    a, b, first = rows[:, 0], rows[:, 1], rows[:, 2]
+    reals[:, 0], reals[:, 1], reals[:, 4:7] = (
+        contacts.friction[first], contacts.restitution[first], contacts.surface_velocity[first],
+    )  # fmt: skip
+    reals[:, 2:4] = RULES[world.friction_rule](bodies.turning_friction[a], bodies.turning_friction[b])
+    packed, shape_rows = world._shapes.packed()
+    if many:
+        run_rows(
+            round_patches, many, world.threads, packed, shape_rows, bodies.shape, world._shapes.is_covered, bodies.poses, rows,
+            contacts.point, contacts.normal, reals,
+        )  # fmt: skip
     return ContactList(rows, reals)
 
 
@@ -281,7 +316,7 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8]) -
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
     world.lost = bodies.handles(np.flatnonzero(lost))
-    stop_at_impacts(world, role, poses)
+    stop_at_impacts(world, role, poses, world._step_contacts)
     rows = np.flatnonzero((role != STILL) & ~lost)
     bodies.place(rows, poses[rows])
     bodies.force[:used], bodies.torque[:used] = 0.0, 0.0

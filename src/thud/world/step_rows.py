@@ -10,9 +10,11 @@ import math
 
 from thud._core.decorators import device, kernel
 from thud.dynamics.solver_bodies import put3
-from thud.dynamics.solver_types import INVERSE_MASS, POINTS, TOUCHED, V, W, X
-from thud.math.pose import load_rotation, load_translation, rotate
-from thud.math.vec3 import add, add_scaled, cross, load3, scale, sub
+from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, POINTS, TOUCHED, V, W, X
+from thud.math.pose import load_rotation, load_translation, rotate, unrotate
+from thud.math.vec3 import add, add_scaled, cross, load3, neg, scale, sub
+from thud.shapes.packed import KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS
+from thud.shapes.shape import CONE, CYLINDER, ELLIPSOID
 
 #: What the solver does with a body: nothing, let it go on by its velocity, move it.
 STILL, DRIVEN, FREE = 0, 1, 2
@@ -26,16 +28,18 @@ def known3(rows, k):
 
 
 @kernel(
-    "i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1],"
+    "i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[::1],"
     " solver_bodies"
 )
-def load_bodies(start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, gravity, out):
+def load_bodies(
+    start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, locked, gravity, out
+):  # fmt: skip
     """Rows [start, stop) of the table."""
     for k in range(start, stop):
         r, t, w = load_rotation(poses, k), load_translation(poses, k), load3(angular_velocity, k, 0)
         arm = rotate(r, known3(center, k))
         put3(out.reals, k, X, add(t, arm))
-        out.reals[k, INVERSE_MASS] = out.reals[k, TOUCHED] = 0.0
+        out.reals[k, INVERSE_MASS] = out.reals[k, TOUCHED] = out.reals[k, LOCKS] = 0.0
         for c in range(9):
             out.rotation[k, c] = poses[k, c]
         none = (0.0, 0.0, 0.0)
@@ -44,7 +48,7 @@ def load_bodies(start, stop, role, poses, velocity, angular_velocity, center, ma
         put3(out.reals, k, W, none if role[k] == STILL else w)
         push, turn = none, none
         if role[k] == FREE:
-            out.reals[k, INVERSE_MASS] = 1.0 / mass[k]
+            out.reals[k, INVERSE_MASS], out.reals[k, LOCKS] = 1.0 / mass[k], locked[k]
             push = add_scaled(scale(load3(gravity.reshape(1, 3), 0, 0), gravity_scale[k]), load3(force, k, 0), 1.0 / mass[k])
             turn = load3(torque, k, 0)
         put3(out.acceleration, k, 0, push)
@@ -78,10 +82,10 @@ def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocit
             put3(angular_velocity_out, k, 0, w)
 
 
-@kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], u1[::1], f8[:,::1], i8[:,::1]")
-def list_patches(rows, first, length, sensor, role, normal, patches_out):
-    """Points of pairs of which one is FREE and none a sensor, in patches of up to POINTS points in a row with one normal: (P,
-    4) A, B, first point, number of points. Returns P."""
+@kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], u1[::1], f8[:,::1], b1[::1], i8[:,::1]")
+def list_patches(rows, first, length, sensor, role, normal, drop, patches_out):
+    """Points of pairs of which one is FREE and none a sensor, but for those marked in `drop`, in patches of up to POINTS
+    points in a row with one normal: (P, 4) A, B, first point, number of points. Returns P."""
     found = 0
     for q in range(rows.shape[0]):
         a, b = rows[q, 0], rows[q, 1]
@@ -89,8 +93,11 @@ def list_patches(rows, first, length, sensor, role, normal, patches_out):
             continue
         at, end = first[q], first[q] + length[q]
         while at < end:
+            if drop[at]:
+                at += 1
+                continue
             count = 1
-            while at + count < end and count < POINTS:
+            while at + count < end and count < POINTS and not drop[at + count]:
                 k = at + count
                 if normal[k, 0] != normal[at, 0] or normal[k, 1] != normal[at, 1] or normal[k, 2] != normal[at, 2]:
                     break
@@ -99,3 +106,36 @@ def list_patches(rows, first, length, sensor, role, normal, patches_out):
             found += 1
             at += count
     return found
+
+
+@device
+def curvature_radius(packed, shape, r, t, point, n):
+    """Radius of curvature of a packed shape at a point of its surface with outward normal n; 0 at corners, edges, flat
+    faces."""
+    if packed.shape_ints[shape, NODE_COUNT] > 0:
+        return 0.0
+    part = packed.shape_ints[shape, PART_START]
+    kind, reals = packed.parts.ints[part, KIND], packed.parts.reals
+    m, p = unrotate(r, n), unrotate(r, sub(point, t))
+    if kind == ELLIPSOID:
+        a, b, c = reals[part, P0], reals[part, P1], reals[part, P2]
+        # Of a ball with the same Gaussian curvature.
+        return a * b * c / (a * a * m[0] * m[0] + b * b * m[1] * m[1] + c * c * m[2] * m[2])
+    if (kind == CYLINDER and abs(m[2]) < 0.5) or (kind == CONE and m[2] > -0.5):
+        return math.sqrt(p[0] * p[0] + p[1] * p[1])
+    return reals[part, RADIUS]
+
+
+@kernel("i8, i8, packed, i8[::1], i8[::1], b1[::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
+def round_patches(start, stop, packed, shape_rows, shape, covered, poses, patches, point, normal, reals_out):
+    """Radii of curvature of both bodies of patches [start, stop), in the columns that `ContactList.reals` has for them."""
+    for k in range(start, stop):
+        first = patches[k, 2]
+        n, where = load3(normal, first, 0), load3(point, first, 0)
+        for side in range(2):
+            body = patches[k, side]
+            index, radius = shape[body], 0.0
+            if not covered[index]:
+                r, t = load_rotation(poses, body), load_translation(poses, body)
+                radius = curvature_radius(packed, shape_rows[index], r, t, where, n if side == 0 else neg(n))
+            reals_out[k, 7 + side] = radius

@@ -41,6 +41,10 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "torque": ("<f8", (N, 3)),
     "damping": ("<f8", (N, 2)),
     "gravity_scale": ("<f8", (N,)),
+    "turning_friction": ("<f8", (N, 2)),
+    "surface_velocity": ("<f8", (N, 3)),
+    "locked": ("<i8", (N,)),
+    "held": ("<f8", (N, 3)),
     "calm": ("<f8", (N,)),
     "asleep": ("|b1", (N,)),
     "shape": ("<i8", (N,)),
@@ -229,8 +233,10 @@ def _check_physics(state: Mapping[str, Any], alive: npt.NDArray[np.bool_], mass:
     refuse_rows(~(known | unknown), "center_of_mass", "is neither finite nor all NaN")
     as_frictions(state["friction"][alive], int(alive.sum()))
     as_restitutions(state["restitution"][alive], int(alive.sum()))
-    for name in ("force", "torque", "damping", "gravity_scale", "calm"):
-        least = 0.0 if name in ("damping", "calm") else -np.inf
+    if ((state["locked"] < 0) | (state["locked"] > 63)).any():
+        raise InvalidInputError("locked: expected bits from 0 to 63")
+    for name in ("force", "torque", "damping", "gravity_scale", "calm", "turning_friction", "surface_velocity", "held"):
+        least = 0.0 if name in ("damping", "calm", "turning_friction") else -np.inf
         if not np.isfinite(state[name][alive]).all() or (state[name][alive] < least).any():
             raise InvalidInputError(f"{name}: expected finite numbers" + (" of at least 0" if least == 0.0 else ""))
 
