@@ -87,9 +87,7 @@ def stand(name: str, seconds: float) -> tuple[float, float, float]:
 def main() -> None:
     for name in SCENES:
         moved, fallen, depth = stand(name, 60.0)
-        print(
-            f"{name}: after 60 s moved by {1e3 * moved:.1f} mm, lower by {1e3 * fallen:.2f} mm, deepest contact {1e3 * depth:.2f} mm"
-        )
+        print(f"{name}: moved by {1e3 * moved:.1f} mm in 60 s, lower by {1e3 * fallen:.2f} mm, deepest {1e3 * depth:.2f} mm")
 
 
 if __name__ == "__main__":

@@ -392,6 +392,9 @@ def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
             else:
                 change = -mass * (along + pick(gap, 0.0, gap * inverse_h, 0.0))
             after = greater(before + change, 0.0)
+            if not biased:
+                # Points that are apart by now meet in the next sub-step, not in this one.
+                after = pick(gap, 0.0, least(after, before), after)
             # They meet: before all of this sub-step's acceleration has acted, or with a part of the next one's.
             largest = load(out, g, at + LARGEST)
             fresh = pick(before + largest, 0.0, 0.0, after)

@@ -260,13 +260,10 @@ def unit_vector(axis):
 def place_locks(joints, j):
     """Rows of locked axes, through the body's centre of mass."""
     bits, r = int(joints.reals[j, LENGTH]), 0
-    for axis in range(6):
+    for axis in range(3):
         if (bits >> axis) & 1:
-            u, none = unit_vector(axis % 3), (0.0, 0.0, 0.0)
-            if axis < 3:
-                put_row(joints.work, j, r, u, none, none)
-            else:
-                put_turn(joints.work, j, r, u)
+            none = (0.0, 0.0, 0.0)
+            put_row(joints.work, j, r, unit_vector(axis), none, none)
             r += 1
 
 
@@ -274,10 +271,10 @@ def place_locks(joints, j):
 def hold_locks(bodies, joints, j, a, b, h, biased):
     """Right side of locked axes: velocity, and in the first pass a part of the way back."""
     bits, r = int(joints.reals[j, LENGTH]), 0
-    for axis in range(6):
+    for axis in range(3):
         if (bits >> axis) & 1:
             joints.work[j, RIGHT + r] = speed_along(bodies.reals, joints.work, j, r, a, b)
-            if biased and axis < 3:
+            if biased:
                 off = bodies.reals[b, X + axis] - joints.frames[j, 9 + axis]
                 joints.work[j, RIGHT + r] += DRIFT * off / h
             r += 1

@@ -9,8 +9,7 @@ from thud._core.arrays import Floats, Ints
 #: Kinds. A joint has a frame in each of its bodies, whose z axis is the hinge's axis, the slider's direction, the ball's twist.
 DISTANCE, BALL, HINGE, SLIDER, FIXED = range(5)
 
-#: Axes of the world along and about which a body does not move: no joint that is asked for. Its bits are in LENGTH: x, y, z
-#: along, then about.
+#: Axes of the world along which a body does not move: no joint that is asked for. Its bits are in LENGTH.
 LOCKED = 5
 
 # Columns of JointRows.reals: length of a rod; limits of what a joint is free to do (metres or radians); greatest swing of a

@@ -35,6 +35,15 @@ def turn_inertia(bodies, k):
     z = rotate(a, rotate(inverse, unrotate(a, (0.0, 0.0, 1.0))))
     reals[k, c], reals[k, c + 1], reals[k, c + 2] = x
     reals[k, c + 3], reals[k, c + 4], reals[k, c + 5] = y[1], y[2], z[2]
+    if reals[k, LOCKS] > 0.0:
+        # About locked axes nothing turns it.
+        bits = int(reals[k, LOCKS]) >> 3
+        if bits & 1:
+            reals[k, c] = reals[k, c + 1] = reals[k, c + 2] = 0.0
+        if bits & 2:
+            reals[k, c + 1] = reals[k, c + 3] = reals[k, c + 4] = 0.0
+        if bits & 4:
+            reals[k, c + 2] = reals[k, c + 4] = reals[k, c + 5] = 0.0
 
 
 @kernel(inner="solver_bodies, i8, i8")

@@ -65,7 +65,7 @@ FAST = 0.5
 
 #: A body that is stopped at an impact stays away from it by this part of its size, so that the two are not in contact yet and
 #: the next cast still sees the impact.
-IMPACT_GAP = 1e-5
+IMPACT_GAP = 1e-3
 
 #: Rounds in which bodies are stopped by those that were stopped before them (a count); then all that is left stops together.
 IMPACT_ROUNDS = 8
@@ -73,6 +73,9 @@ IMPACT_ROUNDS = 8
 #: Joints look ahead while their bodies turn by less than this in a sub-step (radians). Beyond, one step of Newton's method
 #: may lead farther away, and drive the bodies.
 AHEAD = 0.25
+
+#: Rounds in which bodies in contact that were driven into each other are taken back (a count): enough for a row of as many.
+HOLD_ROUNDS = 32
 
 #: A body whose surface moves no faster than this (m/s) is calm, and may fall asleep. Box2D's.
 SLEEP_SPEED = 0.05

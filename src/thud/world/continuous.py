@@ -19,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud._core.decorators import kernel
+from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
 from thud.broadphase.boxes import Boxes
-from thud.dynamics.tolerances import FAST, IMPACT_GAP, IMPACT_ROUNDS
+from thud.dynamics.tolerances import FAST, HOLD_ROUNDS, IMPACT_GAP, IMPACT_ROUNDS
+from thud.math.pose import load_rotation, load_translation, transform, untransform
+from thud.math.vec3 import dot, load3, sub
 from thud.results import CastStatus
 from thud.rotations import quaternion_from_rotation, quaternion_from_vector, rotation_from_quaternion, vector_from_quaternion
 from thud.world import narrow
@@ -57,8 +59,9 @@ def bound_motions(start, stop, role, before, after, bounds, reach_out, way_out, 
         turn_out[k] = 0.0 if still or turn == 0.0 else math.sqrt(0.5 * turn) * reach_out[k]
 
 
-def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, contacts: StepContacts) -> None:
-    """Change poses `after` a step, (used, 12), of bodies that would have passed through others. `contacts`: of the step."""
+def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, contacts: StepContacts) -> Floats | None:
+    """Change poses `after` a step, (used, 12), of bodies that would have passed through others. `contacts`: of the step.
+    Returns after which part of the step each body stopped; None if none did."""
     bodies, used = world._bodies, world._bodies.used
     before = bodies.poses[:used]
     reach, way, turn = np.empty(used), np.empty(used), np.empty(used)
@@ -66,18 +69,30 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     thick = world._shapes.inner_radii()[bodies.shape[:used]]
     fast = (way + turn > FAST * thick) & ~bodies.sensor[:used]
     if not (fast & (role != STILL)).any():
-        return
-    moves = role != STILL
+        return None
+    moves, free = role != STILL, role == FREE
+    inverse_mass = np.where(free, 1.0 / np.where(free, bodies.mass[:used], 1.0), 0.0)
+    pressed = _pressed(contacts, thick, fast)
+    hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)
     motion = np.concatenate([np.where(moves[:, None], after[:, 9:] - before[:, 9:], 0.0), _turns(before, after, moves)], axis=1)
     pairs = _swept_pairs(world, motion, fast)
     rows = pairs[(way + turn)[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
-    rows = rows[~bodies.sensor[rows].any(axis=1) & (role[rows] == FREE).any(axis=1)]
-    pressed = _pressed(contacts, before, after, thick, fast)
-    if not len(rows) and not len(pressed.pairs):
-        return
-    time = _first_times(world, rows, motion, turn, thick, IMPACT_GAP * reach, role, pressed)
+    rows = rows[~bodies.sensor[rows].any(axis=1) & free[rows].any(axis=1)]
+    if not len(rows):
+        return None
+    time = _first_times(world, rows, motion, turn, thick, reach, free, pressed)
     late = np.flatnonzero(time < 1.0)
     after[late] = _poses_at(before[late], motion[late], time[late])
+    # What touched those that stopped does not go on through them.
+    inverse_mass[late] = 0.0
+    hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)
+    return time
+
+
+def _rooms(pairs: Ints, thick: Floats, reach: Floats, free: Bools) -> Floats:
+    """(M,) how far pairs may move past each other and be the solver's alone, metres."""
+    own, both = FAST * thick[pairs].sum(axis=1), free[pairs].all(axis=1)
+    return np.where(both, np.maximum(own, 2.0 * reach[pairs].min(axis=1)), own)
 
 
 class Pressed(NamedTuple):
@@ -85,48 +100,62 @@ class Pressed(NamedTuple):
 
     pairs: Ints
     """(M, 2) rows."""
-    rates: Floats
-    """(M, 2) how fast the motion of A, and that of B, drives the one into the other: metres a step."""
+    normal: Floats
+    point: Floats
+    """(M, 3) world frame, at the begin."""
     room: Floats
-    """(M,) how far they may go, metres."""
+    """(M,) how far the two may be driven into each other, metres."""
 
 
-def _pressed(contacts: StepContacts, before: Floats, after: Floats, thick: Floats, fast: Bools) -> Pressed:
+def _pressed(contacts: StepContacts, thick: Floats, fast: Bools) -> Pressed:
     """Contacts of fast bodies."""
     pairs = np.stack([contacts.handle_a, contacts.handle_b], axis=1) & ROW_MASK
     chosen = np.flatnonzero(fast[pairs].any(axis=1) & contacts.keep & ~contacts.sensor)
-    pairs, normal, point = pairs[chosen], contacts.normal[chosen], contacts.point[chosen]
-    rates = np.empty((len(pairs), 2))
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        a, b = before[pairs[:, side]], after[pairs[:, side]]
-        local = np.einsum("nji,nj->ni", a[:, :9].reshape(-1, 3, 3), point - a[:, 9:])
-        moved = np.einsum("nij,nj->ni", b[:, :9].reshape(-1, 3, 3), local) + b[:, 9:] - point
-        rates[:, side] = sign * np.einsum("ni,ni->n", normal, moved)
+    pairs = np.ascontiguousarray(pairs[chosen])
     room = np.maximum(FAST * thick[pairs].sum(axis=1) - contacts.depth[chosen], 0.0)
-    deep = rates.sum(axis=1) > room
-    # Of a pair that one of them drives apart, the other may still go too far once that one has stopped.
-    deep |= rates.max(axis=1, initial=0.0) > room
-    return Pressed(pairs[deep], rates[deep], room[deep])
+    return Pressed(pairs, contacts.normal[chosen], contacts.point[chosen], room)
 
 
-def _stop_pressed(pressed: Pressed, time: Floats, free: Bools) -> None:
-    """Stop bodies that would be driven into each other too far, given when each stops."""
-    own = time[pressed.pairs]
-    deep = (pressed.rates * own).sum(axis=1) > pressed.room
-    if not deep.any():
+def _stop_behind(pressed: Pressed, motion: Floats, time: Floats, free: Bools) -> None:
+    """What pushes a body that stops before it stops with it, but for the room between them."""
+    if not len(pressed.pairs):
         return
-    pairs, rates, room, own = pressed.pairs[deep], pressed.rates[deep], pressed.room[deep], own[deep]
-    first = own.min(axis=1)
-    whole = rates.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        together = np.where(whole * first > room, room / whole, first)
-        late = np.argmax(own, axis=1)
-        alone = rates[np.arange(len(late)), late]
-        # Both up to the first stop; then the later one alone.
-        rest = np.where((alone > 0.0) & (together == first), (room - whole * first) / alone, 0.0)
-    for side in range(2):
-        stop = np.where(late == side, together + np.maximum(rest, 0.0), together)
-        np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], stop, 1.0))
+    own = time[pressed.pairs]
+    late = np.argmax(own, axis=1)
+    every = np.arange(len(late))
+    moving = pressed.pairs[every, late]
+    # Into the other one: along the normal for A, against it for B.
+    rate = np.where(late == 0, 1.0, -1.0) * np.einsum("ni,ni->n", pressed.normal, motion[moving, :3])
+    first, last = own.min(axis=1), own.max(axis=1)
+    past = np.flatnonzero(((last - first) * rate > pressed.room) & free[moving])
+    np.minimum.at(time, moving[past], first[past] + pressed.room[past] / rate[past])
+
+
+@device
+def way_along(before, after, k, p, n):
+    """How far a point p of body k moves along n."""
+    moved = transform(load_rotation(after, k), load_translation(after, k), untransform(
+        load_rotation(before, k), load_translation(before, k), p))  # fmt: skip
+    return dot(n, sub(moved, p))
+
+
+@kernel("i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], i8, f8[:,::1]")
+def hold_apart(pairs, normal, point, room, inverse_mass, before, rounds, after):
+    """Take bodies back that were driven into each other by more than their room, each by its share, along their normals."""
+    for _ in range(rounds):
+        least = True
+        for k in range(pairs.shape[0]):
+            a, b = pairs[k, 0], pairs[k, 1]
+            n, p = load3(normal, k, 0), load3(point, k, 0)
+            excess = way_along(before, after, a, p, n) - way_along(before, after, b, p, n) - room[k]
+            whole = inverse_mass[a] + inverse_mass[b]
+            if excess > 0.0 and whole > 0.0:
+                least = False
+                for c in range(3):
+                    after[a, 9 + c] -= n[c] * excess * inverse_mass[a] / whole
+                    after[b, 9 + c] += n[c] * excess * inverse_mass[b] / whole
+        if least:
+            return
 
 
 def _turns(before: Floats, after: Floats, moves: Bools) -> Floats:
@@ -165,26 +194,27 @@ def _first_times(
     motion: Floats,
     turn: Floats,
     thick: Floats,
-    gap: Floats,
-    role: npt.NDArray[np.uint8],
+    reach: Floats,
+    free: Bools,
     pressed: Pressed,
 ) -> Floats:
     """(used,) the part of its motion after which each body stops, 1 for all of it. Driven bodies never stop."""
-    scene, time, free = world._scene(), np.ones(world._bodies.used), role == FREE
-    room, way = FAST * thick[pairs].sum(axis=1), np.linalg.norm(motion[:, :3], axis=1) + turn
+    scene, time = world._scene(), np.ones(world._bodies.used)
+    room, thin = _rooms(pairs, thick, reach, free), FAST * thick[pairs].sum(axis=1)
+    way = np.linalg.norm(motion[:, :3], axis=1) + turn
     # As long as all move: pairs that move past each other, not together.
     past = np.linalg.norm(motion[pairs[:, 0], :3] - motion[pairs[:, 1], :3], axis=1) + turn[pairs].sum(axis=1)
     fast = pairs[past > room]
-    both = _impact_times(scene, fast, motion, turn, gap) if len(fast) else np.empty(0)
+    both = _impact_times(scene, fast, motion, turn, IMPACT_GAP * reach) if len(fast) else np.empty(0)
     for side in range(2):
         np.minimum.at(time, fast[:, side], np.where(free[fast[:, side]], both, 1.0))
     for _ in range(IMPACT_ROUNDS):
         start = time.copy()
-        _stop_pressed(pressed, time, free)
+        _stop_behind(pressed, motion, time, free)
         # Where one stops before the other, the other goes on past it.
         first, last = time[pairs].min(axis=1), time[pairs].max(axis=1)
         late = np.argmax(time[pairs], axis=1)
-        uneven = np.flatnonzero((last - first) * way[pairs[np.arange(len(pairs)), late]] > room)
+        uneven = np.flatnonzero((last - first) * way[pairs[np.arange(len(pairs)), late]] > thin)
         if not len(uneven):
             if np.array_equal(start, time):
                 return time
@@ -199,19 +229,18 @@ def _first_times(
         part[len(still) :] *= rest[:, None]
         count = np.arange(len(still))
         staged = replace(scene, shape=np.ascontiguousarray(scene.shape[two]), poses=np.ascontiguousarray(placed))
-        hit = _impact_times(staged, np.stack([count, count + len(still)], axis=1), part, turn[two], gap[two])
+        hit = _impact_times(staged, np.stack([count, count + len(still)], axis=1), part, turn[two], IMPACT_GAP * reach[two])
         stop = np.where(hit < 1.0, begin + hit * rest, 1.0)
         np.minimum.at(time, moving, np.where(free[moving], stop, 1.0))
         if np.array_equal(start, time):
             return time
     # Not settled: what moves together up to the first stop of the two was looked at.
-    every = np.concatenate([pairs, pressed.pairs])
     while True:
         start = time.copy()
-        _stop_pressed(pressed, time, free)
-        first = time[every].min(axis=1)
+        _stop_behind(pressed, motion, time, free)
+        first = time[pairs].min(axis=1)
         for side in range(2):
-            np.minimum.at(time, every[:, side], np.where(free[every[:, side]], first, 1.0))
+            np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], first, 1.0))
         if np.array_equal(start, time):
             return time
 

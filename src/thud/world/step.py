@@ -21,6 +21,7 @@ from thud.dynamics.solver_types import (
     INVERSE_MASS,
     KEPT,
     POINTS,
+    TOUCHED,
     ContactGroups,
     ContactList,
     PointColumns,
@@ -151,8 +152,8 @@ def step(world: World, dt: float, substeps: int) -> None:
     role = roles(bodies)
     if records.width < KEPT:
         records.widen(KEPT)
-    size = _smallest(world, role)
-    found = find_contacts(world, _margin(world, size, role, dt), POINTS)
+    size, reach = _smallest(world, role)
+    found = find_contacts(world, _margin(world, size, reach, role, dt), POINTS)
     with world.stats.phase("solve"):
         wake_touched(world, found, role)
         solver = _solver_bodies(world, role)
@@ -179,7 +180,7 @@ def step(world: World, dt: float, substeps: int) -> None:
                 world._parted = None
         else:
             world.broken = np.empty(0, np.int64)
-        _put_back(world, solver, role)
+        _put_back(world, solver, role, dt)
         fall_asleep(world, dt)
     world.time += dt
 
@@ -196,11 +197,11 @@ def _locks(world: World, role: npt.NDArray[np.uint8]) -> tuple[Ints, Ints, Float
     """Rows of free bodies with locked axes, bits of the axes, and where they are held: where they are, if they were placed
     since."""
     bodies, used = world._bodies, world._bodies.used
-    rows = np.flatnonzero((bodies.locked[:used] != 0) & (role == FREE))
+    rows = np.flatnonzero((bodies.locked[:used] & 7 != 0) & (role == FREE))
     if len(rows):
         placed = rows[(bodies.revision[rows] != bodies.slept[rows]).any(axis=1)]
         bodies.held[placed] = centers_of(bodies, placed)
-    return rows, bodies.locked[rows], bodies.held[rows]
+    return rows, bodies.locked[rows] & 7, bodies.held[rows]
 
 
 def _members(world: World, patches: int) -> int:
@@ -234,18 +235,24 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     return solver
 
 
-def _smallest(world: World, role: npt.NDArray[np.uint8]) -> float:
-    """The least side of the boxes about the bodies that move; 0 if none does."""
+def _smallest(world: World, role: npt.NDArray[np.uint8]) -> tuple[float, float]:
+    """(the least side, the least half diagonal) of the boxes about the bodies that move; 0 if none does."""
     world._update()
     bounds = world._bodies.bounds[np.flatnonzero(role == FREE)]
-    return float((bounds[:, 3:] - bounds[:, :3]).min()) if len(bounds) else 0.0
+    if not len(bounds):
+        return 0.0, 0.0
+    sides = bounds[:, 3:] - bounds[:, :3]
+    return float(sides.min()), 0.5 * float(np.sqrt(np.einsum("ni,ni->n", sides, sides).min()))
 
 
-def _margin(world: World, size: float, role: npt.NDArray[np.uint8], dt: float) -> float:
-    """How far contacts are looked for: as far as the fastest body goes in the step, bounded by the smallest body's size."""
+def _margin(world: World, size: float, reach: float, role: npt.NDArray[np.uint8], dt: float) -> float:
+    """How far contacts are looked for: as far as the two fastest bodies close up in the step, bounded by the smallest body's
+    size: what moves farther is looked at by itself (`continuous.py`)."""
     v = world._bodies.velocity[: world._bodies.used][role != STILL]
-    speed = float(np.sqrt(np.einsum("ni,ni->n", v, v).max(initial=0.0)))
-    return min(max(dt * (speed + dt * float(np.linalg.norm(world.gravity))), MARGIN_LEAST * size), MARGIN_SIZE * size)
+    square = np.einsum("ni,ni->n", v, v)
+    fastest = np.sqrt(np.partition(square, len(square) - 2)[-2:] if len(square) > 2 else square)
+    closing = dt * (float(fastest.sum()) + dt * float(np.linalg.norm(world.gravity)))
+    return min(max(closing, MARGIN_LEAST * size), MARGIN_SIZE * reach)
 
 
 def _contacts(world: World, found: WorldContacts) -> StepContacts:
@@ -307,7 +314,7 @@ def _groups(patches: ContactList, solver: SolverBodies, room_for: GroupRoom) -> 
     return groups, lanes
 
 
-def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8]) -> None:
+def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8], dt: float) -> None:
     """Poses and velocities of what moved. What leaves the limits of poses is stopped there."""
     bodies, used = world._bodies, world._bodies.used
     poses, lost = bodies.poses[:used].copy(), np.empty(used, np.bool_)
@@ -316,7 +323,11 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8]) -
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
     world.lost = bodies.handles(np.flatnonzero(lost))
-    stop_at_impacts(world, role, poses, world._step_contacts)
+    time = stop_at_impacts(world, role, poses, world._step_contacts)
+    if time is not None:
+        # What was stopped in free flight was not pulled for the rest of the step.
+        flying = (time < 1.0) & (role == FREE) & (solver.reals[:used, TOUCHED] == 0.0)
+        bodies.velocity[:used][flying] -= ((1.0 - time[flying]) * dt)[:, None] * solver.acceleration[:used, :3][flying]
     rows = np.flatnonzero((role != STILL) & ~lost)
     bodies.place(rows, poses[rows])
     bodies.force[:used], bodies.torque[:used] = 0.0, 0.0
