@@ -349,15 +349,23 @@ def check_next_frame(case: Case, found: thud.Contacts, margin: float) -> list[st
     return ["an id jumped"] if jumps else []
 
 
+def is_under_a_side(kind: str, name: str, number: int) -> bool:
+    """Whether the roles are swapped in a case of this number."""
+    return name == "cube mesh" and kind in ("Box", "Cylinder", "Cone", "ConvexHull") and number % 3 == 2
+
+
+def make_case(kind: str, name: str, number: int, seed: int) -> Case:
+    """A case of a kind on a ground, by its number."""
+    rng = np.random.default_rng([seed, (*KINDS, *MESHES).index(kind), GROUNDS.index(name), number])
+    return under_a_side(kind, rng) if is_under_a_side(kind, name, number) else lay_down(name, kind, rng)
+
+
 def run(kind: str, name: str, count: int, seed: int) -> Counter[str]:
     """Number of cases by what is wrong with them."""
     tally: Counter[str] = Counter()
     for number in range(count):
-        rng = np.random.default_rng([seed, (*KINDS, *MESHES).index(kind), GROUNDS.index(name), number])
-        swap = name == "cube mesh" and kind in ("Box", "Cylinder", "Cone", "ConvexHull") and number % 3 == 2
-        case = under_a_side(kind, rng) if swap else lay_down(name, kind, rng)
-        for what in check(case):
-            tally[f"{'under a side: ' if swap else ''}{what}"] += 1
+        for what in check(make_case(kind, name, number, seed)):
+            tally[f"{'under a side: ' if is_under_a_side(kind, name, number) else ''}{what}"] += 1
             tally[f"first of {what}: {number}"] += 1 if tally[what] == 1 else 0
     return +tally
 
