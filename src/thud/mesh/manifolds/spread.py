@@ -126,27 +126,32 @@ def grow_area(points, count, u, v):
                 swap_points(points, place, where)
 
 
-@kernel(inner="f8[:,::1], i8, i8, i8, vec3, vec3")
-def least_missed(points, count, kept, other, u, v):
+@kernel(inner="f8[:,::1], i8, i8, i8, vec3")
+def least_missed(points, count, kept, other, n):
     """Which of the first `kept` points makes room for another one: that without which the rest and the other one come nearest
-    to the width of all, across n, along the line where they fall short most. The last of fewer than four."""
+    to the width of all, across n, where they fall short most. The last of fewer than four.
+
+    Widths are those at right angles to the lines between two of the five: no frame changes them, and the least width of a
+    polygon is one of them.
+    """
     if kept < 4:
         return kept - 1
     worst = (1.0, 1.0, 1.0, 1.0)
-    for line in range(LINES):
-        angle = math.pi * line / LINES
-        x, y = math.cos(angle), math.sin(angle)
-        d = (x * u[0] + y * v[0], x * u[1] + y * v[1], x * u[2] + y * v[2])
-        least, most = math.inf, -math.inf
-        for k in range(count):
-            far = dot(d, (points[k, 0], points[k, 1], points[k, 2]))
-            least, most = min(least, far), max(most, far)
-        whole = max(most - least, 1e-300)
-        left = (
-            width_without(points, 0, other, d) / whole, width_without(points, 1, other, d) / whole,
-            width_without(points, 2, other, d) / whole, width_without(points, 3, other, d) / whole,
-        )  # fmt: skip
-        worst = (min(worst[0], left[0]), min(worst[1], left[1]), min(worst[2], left[2]), min(worst[3], left[3]))
+    for i in range(4):
+        for j in range(i + 1, 5):
+            b = other if j == 4 else j
+            d = cross(n, (points[b, 0] - points[i, 0], points[b, 1] - points[i, 1], points[b, 2] - points[i, 2]))
+            least, most = math.inf, -math.inf
+            for k in range(count):
+                far = dot(d, (points[k, 0], points[k, 1], points[k, 2]))
+                least, most = min(least, far), max(most, far)
+            if most > least:
+                whole = most - least
+                left = (
+                    width_without(points, 0, other, d) / whole, width_without(points, 1, other, d) / whole,
+                    width_without(points, 2, other, d) / whole, width_without(points, 3, other, d) / whole,
+                )  # fmt: skip
+                worst = (min(worst[0], left[0]), min(worst[1], left[1]), min(worst[2], left[2]), min(worst[3], left[3]))
     best, where = worst[0], 0
     for place in range(1, 4):
         if worst[place] > best * (1.0 + MORE_AREA):
@@ -267,5 +272,5 @@ def spread_points(points, count, n, limit, size):
             swap_points(points, kept, deepest)
             kept += 1
         else:
-            swap_points(points, least_missed(points, count, kept, deepest, u, v), deepest)
+            swap_points(points, least_missed(points, count, kept, deepest, n), deepest)
     return kept
