@@ -6,6 +6,8 @@ import os
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 import thud
 from tests.heightfield.fields import PLACE, make, mesh_of, others, poses_about
@@ -40,6 +42,52 @@ def test_on_flat_ground_all_points_are_alike(shape, rest, count, depth):
         # Four points of a disc span 70 % of it.
         assert spread[0] > 0.42
         assert spread[1] > 0.35
+
+
+def test_a_half_space_touches_all_of_a_side():
+    """Of many corners in a half-space those that span them: of the top, the underside, a wall. Each has an id of its own
+    and the triangle that it is a corner of."""
+    field = thud.HeightField(np.zeros((65, 65)), 0.5, thickness=2.0)
+    for normal, offset, extent in (
+        ([0.0, 0.0, 1.0], -2.0, [32.0, 32.0, 0.0]), ([0.0, 0.0, -1.0], 0.0, [32.0, 32.0, 0.0]),
+        ([1.0, 0.0, 0.0], 0.0, [0.0, 32.0, 2.0]), ([0.0, -1.0, 0.0], -32.0, [32.0, 0.0, 2.0]),
+    ):  # fmt: skip
+        plane = thud.HalfSpace(normal, offset + 0.01)
+        found = thud.contacts(field, plane)
+        assert len(found.row) == len(set(found.feature.tolist())) == 4
+        np.testing.assert_allclose(found.depth, 0.01, atol=1e-12)
+        np.testing.assert_allclose(np.ptp(found.point, axis=0), extent, atol=1e-12)
+        np.testing.assert_allclose(found.normal, np.tile(-np.array(normal), (4, 1)), atol=1e-12)
+        vertices, faces, numbers = field.surface()
+        for point, triangle in zip(found.point, found.triangle_a):
+            corners = vertices[faces[np.flatnonzero(numbers == triangle)[0]]]
+            assert np.abs(corners[:, :2] - point[:2]).max(axis=1).min() < 0.01
+        swapped = thud.contacts(plane, field)
+        np.testing.assert_array_equal(swapped.feature >> 32, found.feature & 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize("kind", ["rough", "holes", "far"])
+def test_half_spaces_with_corners_of_the_ground(kind):
+    """Points are corners of the ground midway to the plane, the deepest among them, that span them as four can."""
+    field, plane = make(kind), thud.HalfSpace([0.3, -0.2, -1.0], 0.4)
+    corners, rng = np.asarray(mesh_of(field).vertices), np.random.default_rng(5)
+    turns = rng.normal(size=(COUNT, 4))
+    poses = thud.Pose(field.bounding_sphere()[0] + rng.normal(size=(COUNT, 3)), turns / np.linalg.norm(turns, axis=1)[:, None])
+    found, tight = thud.contacts(field, plane, None, poses), 1e-11 * np.abs(corners).max()
+    for row in range(COUNT):
+        turn = Rotation.from_quat(np.array(poses.quaternion)[row, [1, 2, 3, 0]])
+        normal = turn.apply(np.array(plane.normal))
+        deep = plane.offset - (corners - np.array(poses.position)[row]) @ normal
+        own = found.row == row
+        assert own.any() == (deep >= 0.0).any()
+        if own.any():
+            assert found.depth[own].max() == pytest.approx(deep.max(), abs=tight)
+            on = found.point[own] - 0.5 * found.depth[own, None] * normal
+            assert np.linalg.norm(on[:, None] - corners[deep >= -tight], axis=2).min(axis=1).max() < tight
+            across = np.linalg.svd(normal[None])[2][1:].T
+            if own.sum() == 4:
+                # Four points can span 2 / pi of any outline, three 41 %, if they are the best; the deepest may be within.
+                assert ConvexHull(on @ across).volume >= 0.35 * ConvexHull(corners[deep > tight] @ across).volume
 
 
 def test_a_capsule_that_lies_has_two_ends():

@@ -250,14 +250,24 @@ def test_half_space():
     assert near.status.tolist() == [thud.Status.SEPARATED]
 
 
+def test_the_deepest_corner_far_from_the_frame():
+    """Which corner of a mesh is the deepest does not depend on where its own frame lies."""
+    vertices = np.random.default_rng(3).normal(size=(200, 3)) * [1.0, 1.0, 1e-3] + [1e5, 0.0, 0.0]
+    mesh = thud.TriangleMesh(vertices, np.arange(198)[:, None] + [0, 1, 2])
+    found = thud.contacts(mesh, thud.HalfSpace([0.0, 0.0, 1.0], 0.0))
+    assert found.depth.max() == pytest.approx(-vertices[:, 2].min(), abs=1e-9)
+
+
 def test_inside_of_a_closed_mesh():
-    """What touches no triangle gets the end of its way out."""
+    """What touches no triangle gets what touches at the end of its way out: all of a face, with ids as any contact."""
     big = cube_mesh(2.0)
-    for other in (thud.Sphere(0.3), cube_mesh(0.3)):
+    for other, points in ((thud.Sphere(0.3), 1), (cube_mesh(0.3), 4)):
         found = thud.contacts(big, other, None, thud.Pose([0.0, 0.0, 1.2]))
         assert found.status.tolist() == [thud.Status.OVERLAPPING]
-        np.testing.assert_allclose(found.normal, [[0.0, 0.0, 1.0]], atol=1e-3)
+        assert len(found.row) == len(set(found.feature.tolist())) == points
+        np.testing.assert_allclose(found.normal, np.tile([0.0, 0.0, 1.0], (points, 1)), atol=1e-3)
         np.testing.assert_allclose(found.depth, 1.1, atol=1e-3)
+        np.testing.assert_allclose(np.ptp(found.point, axis=0), 0.0 if points == 1 else [0.6, 0.6, 0.0], atol=1e-3)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])

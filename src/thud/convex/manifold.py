@@ -518,9 +518,45 @@ def box_contact_points(half_a, half_b, r, t, n, margin, space):
 
 
 @device
-def _is_curved(packed, part):
-    """Whether EPA comes only near to its surface."""
-    return CYLINDER <= packed.parts.ints[part, KIND] <= ELLIPSOID
+def is_curved_pair(packed, a, b):
+    """Whether EPA comes only near to the surface of one of them."""
+    kind_a, kind_b = packed.parts.ints[a, KIND], packed.parts.ints[b, KIND]
+    return CYLINDER <= kind_a <= ELLIPSOID or CYLINDER <= kind_b <= ELLIPSOID
+
+
+@device
+def _gap_along(packed, a, b, r, t, n):
+    """How far parts a and b are apart along the unit vector n from A to B; negative in an overlap."""
+    m = unrotate(r, n)
+    p = support(packed.parts, load_part(packed.parts, a), n)
+    q = rotate(r, support(packed.parts, load_part(packed.parts, b), (-m[0], -m[1], -m[2])))
+    radius = packed.parts.reals[a, RADIUS] + packed.parts.reals[b, RADIUS]
+    return dot(n, (q[0] + t[0] - p[0], q[1] + t[1] - p[1], q[2] + t[2] - p[2])) - radius
+
+
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, manifold_space")
+def squared_way_out(packed, a, b, r, t, d, n, space):
+    """(signed distance, normal) of an overlap, from those that EPA found near a curved surface.
+
+    Where they are all but those of a flat face, EPA comes near the face's normal and never to it, another way with A and B
+    swapped. The normal itself is the way out then, and no longer.
+    """
+    best, found = d, n
+    if packed.parts.ints[a, KIND] == HALF_SPACE or packed.parts.ints[b, KIND] == HALF_SPACE:
+        return best, found
+    count, normal, _number = face_toward(packed, a, n, space.face_a)
+    if count >= 3 and dot(normal, n) >= _SQUARE:
+        gap = _gap_along(packed, a, b, r, t, normal)
+        if gap >= best:
+            best, found = gap, normal
+    m = unrotate(r, n)
+    count, normal, _number = face_toward(packed, b, (-m[0], -m[1], -m[2]), space.face_b)
+    normal = rotate(r, (-normal[0], -normal[1], -normal[2]))
+    if count >= 3 and dot(normal, n) >= _SQUARE:
+        gap = _gap_along(packed, a, b, r, t, normal)
+        if gap >= best:
+            best, found = gap, normal
+    return best, found
 
 
 @kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, vec3, f8, i8, manifold_space")
@@ -531,9 +567,8 @@ def pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, space):
     """
     kept, deepest = face_contacts(packed, a, b, r, t, d, p, n, margin, space)
     # The deepest point is always among them, even where a face stands for a curved surface.
-    bound = packed.parts.reals[a, BOUND] if packed.parts.ints[a, KIND] != HALF_SPACE else packed.parts.reals[b, BOUND]
-    slack = MANIFOLD_SLACK * bound
-    if _is_curved(packed, a) or _is_curved(packed, b):
+    slack = MANIFOLD_SLACK * min(packed.parts.reals[a, BOUND], packed.parts.reals[b, BOUND])
+    if is_curved_pair(packed, a, b):
         # What the search itself may be off by adds no point, so that it does not come and go.
         slack = EPA_GAP_CURVED * finite_size(packed.parts, a, b)
     if deepest < -d - slack:

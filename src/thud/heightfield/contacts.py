@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,12 @@ def contacts(
 ) -> Contacts:  # fmt: skip
     """Contact points of a field and a convex shape or a mesh."""
     if is_half_space(other):
-        return half_space.contacts(field, other, rows_f, rows_o, count, margin=margin, max_points=max_points)
+        return half_space.contacts(field, other, rows_f, rows_o, count, margin=margin, max_points=max_points, threads=threads)
     kernel, bodies = _kernel_and_bodies(other)
     limit = min(max_points, PATCH_POINTS)
 
-    def rows(poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> None:
-        arguments = (field.grid, *bodies, poses_f, poses_o, margin, limit, room, out)
+    def rows(reach: float, poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> None:
+        arguments = (field.grid, *bodies, poses_f, poses_o, reach, limit, room, out)
         run_rows(kernel, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     def inside(_field: Any, _other: Any, poses_f: Floats, poses_o: Floats, number: int) -> Bools:
@@ -42,8 +43,8 @@ def contacts(
             return ground_inside(field, other, poses_f, poses_o, number, threads)[0]
         return contains(field, _middles(other, poses_o), poses_f, number, threads=threads)
 
-    found = collect(rows, rows_f, rows_o, None, None, count)
-    return with_contained(found, field, other, rows_f, rows_o, count, threads, inside)
+    found = collect(partial(rows, margin), rows_f, rows_o, None, None, count)
+    return with_contained(found, field, other, rows_f, rows_o, count, threads, inside, rows)
 
 
 def _kernel_and_bodies(other: Any) -> tuple[Any, tuple[Any, ...]]:

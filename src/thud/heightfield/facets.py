@@ -223,9 +223,15 @@ def sample_number(grid, number, c):
 
 
 @device
+def sample_name(number, below):
+    """Number of a vertex in ids: that of a sample, or the one below it."""
+    return (2 * number + below) % _NUMBERS
+
+
+@device
 def vertex_name(grid, number, c, below):
-    """Number of a vertex in ids: corner c of a triangle, or the one below it."""
-    return (2 * sample_number(grid, number, c) + below) % _NUMBERS
+    """The same of corner c of a triangle."""
+    return sample_name(sample_number(grid, number, c), below)
 
 
 @device

@@ -12,18 +12,20 @@ import math
 import numpy as np
 
 from thud._core.arrays import Bools, Floats
+from thud._core.threads import run_rows
 from thud.constants import TOUCH
 from thud.convex.dispatch import empty_distances
-from thud.pairing.contact_points import feature_ids, spread_points
+from thud.mesh.manifolds.contacts import collect
+from thud.mesh.manifolds.rows import ManifoldRows
+from thud.mesh.manifolds.tolerances import PATCH_POINTS
 from thud.pairing.families import CONVEX
-from thud.pairing.join import empty_contacts
 from thud.pairing.motions import empty_impacts
 from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.height_field import HeightField
 from thud.shapes.shape import HALF_SPACE, Shape
 
-#: Deepest vertices that contact points are chosen from (a count).
-_CANDIDATES = 256
+#: Rows of a chunk (a count).
+ROWS = 8
 
 
 def is_half_space(shape: Shape) -> bool:
@@ -102,34 +104,20 @@ def _deep_points(field: HeightField, other: Shape, rows_f: Floats, rows_o: Float
 
 
 def contacts(
-    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, count: int, *, margin: float, max_points: int
-) -> Contacts:
-    """Vertices of the field in the half-space, or within the margin of it, spread out."""
-    normal, gap, _, touch, sinks = _planes(field, other, rows_f, rows_o, count)
-    status = np.where(gap <= touch, Status.OVERLAPPING, Status.SEPARATED).astype(np.uint8)
-    rows_f, rows_o = np.broadcast_to(rows_f, (count, 12)), np.broadcast_to(rows_o, (count, 12))
-    chosen = np.flatnonzero((gap <= np.maximum(margin, touch)) & ~sinks)
-    if len(chosen) == 0:
-        return empty_contacts(status)
-    vertices = field.surface()[0]
-    found = []
-    for row in chosen.tolist():
-        turn, up = rows_f[row, :9].reshape(3, 3), normal[row]
-        points = vertices @ turn.T + (rows_f[row, 9:] - rows_o[row, 9:])
-        if field.thickness is not None and up @ turn[:, 2] > 0.0:
-            points = points - field.thickness * turn[:, 2]
-        depth = other.parts()[0].parameters[3] - points @ up
-        below = np.flatnonzero(depth >= -max(margin, touch[row]))
-        below = below[np.argsort(-depth[below], kind="stable")[:_CANDIDATES]]
-        kept = below[spread_points(points[below], depth[below], -up, max_points)]
-        for k in kept.tolist():
-            # Midway between the vertex and the plane, which lies along the half-space's normal from it.
-            found.append((row, points[k] + rows_o[row, 9:] + 0.5 * depth[k] * up, -up, float(depth[k]), k))
-    columns = list(zip(*found, strict=True))
-    rows, vertex = (np.array(columns[k], dtype=np.int64) for k in (0, 4))
-    feature = feature_ids(vertex, np.zeros_like(vertex))
-    point, normal, depth = (np.array(columns[k]) for k in (1, 2, 3))
-    return Contacts(rows, point, normal, depth, feature, np.zeros(len(rows), np.int64), status)
+    field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, count: int, *, margin: float, max_points: int,
+    threads: int | None,
+) -> Contacts:  # fmt: skip
+    """Corners of the field in the half-space, or within the margin of it, spread out."""
+    from thud.heightfield.half_space_rows import field_half_space_contact_rows
+
+    plane = np.array(other.parts()[0].parameters[:4], dtype=np.float64)
+    limit = min(max_points, PATCH_POINTS)
+
+    def rows(poses_f: Floats, poses_o: Floats, _former: tuple[Floats, Floats], _room: int, out: ManifoldRows) -> None:
+        arguments = (field.grid, plane, poses_f, poses_o, margin, limit, out)
+        run_rows(field_half_space_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
+
+    return collect(rows, rows_f, rows_o, None, None, count)
 
 
 def cast(

@@ -1,7 +1,7 @@
 """Contacts of a field and a mesh: pairs of a facet of the ground and a triangle of the mesh, for `mesh/manifolds`.
 
-A triangle of the mesh makes pairs with the facets of the prisms that it meets: what is in the ground lies behind them. Where
-walls or the underside take part, corners deep in the other body are as deep as a ray along the direction says. Everything is in
+A triangle of the mesh makes pairs with the facets of the prisms that it meets: what is in the ground lies behind them. Corners
+deep in the other body are as deep as a ray along the direction says, which may leave through another prism. Everything is in
 the grid's frame; (R, t) is the mesh's tree in it.
 """
 
@@ -56,6 +56,7 @@ from thud.mesh.manifolds.facet_pairs import (
     nearest_pair_point,
     pair_points,
     settle_pairs,
+    settle_rivals,
     sinks_along,
     sunk_corners,
     takes_only,
@@ -235,15 +236,13 @@ def corners_in_ground(grid, facets, ints, many, d, n, size, seen, mask, events, 
 
 @device
 def load_ground_facets(grid, keys, many, low, facets, ints):
-    """(how many of the facets have a normal: those are loaded, their keys in front; whether a wall or the underside is among
-    them)."""
-    kept, ends = np.int64(0), False
+    """How many of the facets have a normal: those are loaded, their keys in front."""
+    kept = np.int64(0)
     for k in range(many):
         if load_field_facet(grid, keys[k], low, _UNTURNED, (0.0, 0.0, 0.0), facets, ints, kept):
             keys[kept] = keys[k]
             kept += 1
-            ends = ends or keys[k] % FACETS != TOP
-    return kept, ends
+    return kept
 
 
 @kernel("i8, i8, height_grid, field_object, mesh_side, f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows")
@@ -282,7 +281,7 @@ def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, ma
                 # How many there are is not known: the next try has room for much more.
                 out.needed[row] = 8 * space.keys.shape[0]
                 continue
-        many_a, ends = load_ground_facets(grid, space.keys, many_a, whole[4], space.facets, space.ints)
+        many_a = load_ground_facets(grid, space.keys, many_a, whole[4], space.facets, space.ints)
         many_b = load_facets(tree, edges, more.keys, many_b, r, t, more.facets, more.ints)
         kept = np.int64(0)
         for k in range(number):
@@ -300,11 +299,11 @@ def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, ma
         facets_beyond(edges, more.keys, many_b, more.beyond)
         find_pieces(more.facets, more.beyond, many_b, more.queue)
         count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+        settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
         count = add_directions(more.facets, many_b, -1.0, space.directions, count)
         count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
-        ends = ends and status == OVERLAPPING
         mask = np.int64(0)
-        if ends:
+        if status == OVERLAPPING:
             give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
             give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
             mask = clear_table(more.seen, many_a + many_b)
@@ -317,7 +316,7 @@ def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, ma
                 space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
                 space.polygons, space.points,
             )  # fmt: skip
-            if ends and (points > 0 or takes_only(space.directions, d)):
+            if status == OVERLAPPING and (points > 0 or takes_only(space.directions, d)):
                 points = corners_in_ground(
                     grid, more.facets, more.ints, many_b, np.int64(d), n, size, more.seen, mask, events, space.points, points
                 )

@@ -9,11 +9,19 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, kernel
-from thud._core.status import SEPARATED, UNCONVERGED
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.box_contacts import SEARCH, box_contacts
 from thud.convex.convex_pair import flip, pair_signed
 from thud.convex.gjk import center_axis, touch_distance
-from thud.convex.manifold import DEPTH, FEATURE_A, FEATURE_B, new_manifold_space, pair_manifold
+from thud.convex.manifold import (
+    DEPTH,
+    FEATURE_A,
+    FEATURE_B,
+    is_curved_pair,
+    new_manifold_space,
+    pair_manifold,
+    squared_way_out,
+)
 from thud.convex.rows.work_space import epa_faces, new_epa_space
 from thud.convex.shape_pair import next_part, part_ball, part_pose_in, shape_ball
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
@@ -85,6 +93,8 @@ def part_contacts(packed, a, b, r, t, margin, limit, space, polygons):
     # Two half-spaces: an infinite contact has no points.
     if (s == SEPARATED and d > margin) or d == -np.inf:
         return s, np.int64(0), n
+    if s == OVERLAPPING and is_curved_pair(packed, a, b):
+        d, n = squared_way_out(packed, a, b, r, t, d, n, polygons)
     return s, pair_manifold(packed, a, b, r, t, d, p, n, margin, limit, polygons), n
 
 

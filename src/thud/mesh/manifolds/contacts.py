@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from thud.mesh.manifolds.rows import (
     PATCH,
     ManifoldRows,
 )
-from thud.mesh.manifolds.tolerances import DIRECTIONS, PATCH_POINTS, SHOWN
+from thud.mesh.manifolds.tolerances import DIRECTIONS, PATCH_POINTS, SHOWN, SNAP
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.ask import ask_pair
@@ -32,7 +32,7 @@ from thud.pairing.contact_points import feature_ids
 from thud.pairing.families import MESH
 from thud.pairing.join import joined_contacts
 from thud.pairing.leaves import some_rows
-from thud.results import Contacts, Status
+from thud.results import Contacts, Distances, Status
 from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import HALF_SPACE, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -76,16 +76,18 @@ def mesh_convex_contacts(
 
         return collect(half_space, rows_a, rows_b, None, None, count)
 
-    def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
+    def rows(
+        reach: float, poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows
+    ) -> None:
         trees = (box_tree(a), a.edges_beyond, packed_with_triangle(b), convex_query(b).box)
-        arguments = (*trees, poses_a, poses_b, *former, margin, limit, room, out)
+        arguments = (*trees, poses_a, poses_b, *former, reach, limit, room, out)
         run_rows(mesh_convex_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed else (former_a, former_b)
-    found = collect(rows, rows_a, rows_b, *former, count)
+    found = collect(partial(rows, margin), rows_a, rows_b, *former, count)
     inside = convex_contained
     return with_contained(
-        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(y, x, q, p, number, threads)[0]
+        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(y, x, q, p, number, threads)[0], rows
     )
 
 
@@ -99,16 +101,18 @@ def mesh_mesh_contacts(
 
     limit = min(max_points, PATCH_POINTS)
 
-    def rows(poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows) -> None:
+    def rows(
+        reach: float, poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows
+    ) -> None:
         likely = max(room, _LEAST_FACETS, min((len(a.corners) + len(b.corners)) // 2, _MOST_FACETS))
-        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, margin, limit, likely, out)
+        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, limit, likely, out)
         run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)
-    found = collect(rows, rows_a, rows_b, *former, count)
+    found = collect(partial(rows, margin), rows_a, rows_b, *former, count)
     inside = meshes_contained
     return with_contained(
-        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(x, y, p, q, number, threads)[0]
+        found, a, b, rows_a, rows_b, count, threads, lambda x, y, p, q, number: inside(x, y, p, q, number, threads)[0], rows
     )
 
 
@@ -160,9 +164,10 @@ def _contacts(row: Ints, table: Floats, status: np.ndarray) -> Contacts:
 def with_contained(
     found: Contacts, a: Shape, b: Shape, rows_a: Floats, rows_b: Floats, count: int, threads: int | None,
     inside_of: Callable[[Any, Any, Floats, Floats, int], np.ndarray],
+    rows: Callable[[float, Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], None],
 ) -> Contacts:  # fmt: skip
-    """Overlaps that show at no triangle, one body inside the other, or whose searches did not converge, get the end of their
-    way out as their contact."""
+    """Overlaps that show at no triangle, one body inside the other, or whose searches did not converge, get the contacts that
+    they have at the end of their way out, or that end alone."""
     # What touches from inside touches at no depth.
     near = SHOWN * min(a.bounding_sphere()[1], b.bounding_sphere()[1])
     deepest = np.full(count, -np.inf)
@@ -179,10 +184,27 @@ def with_contained(
         return found
     poses = some_rows(rows_a, lost, count), some_rows(rows_b, lost, count)
     gap = ask_pair("signed_distance", a, b, *poses, len(lost), reach=np.inf, threads=threads)
-    zero = np.zeros(len(lost), dtype=np.int64)
-    more = Contacts(
-        lost, 0.5 * (gap.point_a + gap.point_b), gap.normal, np.maximum(-gap.distance, 0.0), zero, zero.copy(), found.status,
-    )  # fmt: skip
+    ends = at_way_out(gap, poses, near, rows)
+    alone = np.setdiff1d(np.arange(len(lost)), ends.row)
+    zero = np.zeros(len(alone), dtype=np.int64)
+    middle, depth = 0.5 * (gap.point_a + gap.point_b), np.maximum(-gap.distance, 0.0)
+    more = Contacts(lost[alone], middle[alone], gap.normal[alone], depth[alone], zero, zero.copy(), found.status)
     kept = ~np.isin(found.row, lost)
     outer = replace(found, **{f.name: getattr(found, f.name)[kept] for f in fields(found) if f.name != "status"})
-    return joined_contacts([outer, more], found.status)
+    return joined_contacts([outer, replace(ends, row=lost[ends.row]), more], found.status)
+
+
+def at_way_out(
+    gap: Distances, poses: tuple[Floats, Floats], near: float,
+    rows: Callable[[float, Floats, Floats, tuple[Floats, Floats], int, ManifoldRows], None],
+) -> Contacts:  # fmt: skip
+    """Contacts along the way out of each row, whose signed distance is given: those that touch when B was moved by it, as much
+    deeper."""
+    count, depth = len(gap.distance), np.where(np.isfinite(gap.distance), np.maximum(-gap.distance, 0.0), 0.0)
+    moved = np.broadcast_to(poses[1], (count, 12)).copy()
+    moved[:, 9:] += depth[:, None] * gap.normal
+    found = collect(partial(rows, near), poses[0], moved, None, None, count)
+    deeper, normal = depth[found.row], gap.normal[found.row]
+    kept = (np.einsum("ij,ij->i", found.normal, normal) >= SNAP) & (deeper > 0.0)
+    found = replace(found, point=found.point - 0.5 * deeper[:, None] * normal, normal=normal, depth=found.depth + deeper)
+    return replace(found, **{f.name: getattr(found, f.name)[kept] for f in fields(found) if f.name != "status"})

@@ -155,17 +155,22 @@ def write_triangle(packed, facets, k):
 
 @device
 def touched_feature(facets, ints, k, q, least):
-    """Number of what of facet k the point q lies on, to a distance of `least`: a vertex, an edge, or its face."""
+    """Number of what of facet k the point q lies on, to a distance of `least`: the nearest vertex, else edge, or its face."""
+    nearest, at = least * least, -1
     for c in range(3):
-        if norm2(sub(q, facet_corner(facets, k, c))) <= least * least:
-            return CORNER + np.float64(ints[k, VERTICES + c])
-    m = facet_normal(facets, k)
+        off2 = norm2(sub(q, facet_corner(facets, k, c)))
+        if off2 <= nearest:
+            nearest, at = off2, c
+    if at >= 0:
+        return CORNER + np.float64(ints[k, VERTICES + at])
+    m, nearest = facet_normal(facets, k), least
     for c in range(3):
         a, b = facet_corner(facets, k, c), facet_corner(facets, k, (c + 1) % 3)
         o = cross(sub(b, a), m)
-        if abs(dot(o, sub(q, a))) <= least * math.sqrt(norm2(o)):
-            return SIDE + np.float64(ints[k, EDGES + c])
-    return A_FACE + np.float64(ints[k, NAME])
+        off = abs(dot(o, sub(q, a))) / math.sqrt(norm2(o))
+        if off <= nearest:
+            nearest, at = off, c
+    return SIDE + np.float64(ints[k, EDGES + at]) if at >= 0 else A_FACE + np.float64(ints[k, NAME])
 
 
 @device

@@ -114,7 +114,7 @@ def find_pieces(facets, beyond, many, pieces):
 @kernel(inner="f8[:,::1], i8, f8, f8[:,::1], i8")
 def add_directions(facets, many, sign, directions, count):
     """Number of directions after the mean normals, times `sign`, of the pieces of a surface. Of two within a degree that of an
-    even piece stands for both, whichever body it is of."""
+    even piece stands for both, whichever body it is of; of those of two even ones see `settle_rivals`."""
     for k in range(many):
         kind = facets[k, WAY_OUT]
         if kind == NO_PIECE:
@@ -163,6 +163,25 @@ def deep_at_most(facets_a, many_a, facets_b, many_b, n, enough):
             if high - low > enough:
                 return math.inf
     return high - low if high > -math.inf and low < math.inf else math.inf
+
+
+@kernel(inner="f8[:,::1], i8, f8[:,::1], i8, f8, f8[:,::1], i8")
+def settle_rivals(facets_a, many_a, facets_b, many_b, size, directions, count):
+    """Of the normals of an even piece of A, which are directions, and of one of B that differ by less than a degree, one stands
+    for both: that along which B clears all of A by the shorter way. Else it would be that of the body which comes first."""
+    for d in range(count):
+        directions[d, DEEP] = math.inf
+    for k in range(many_b):
+        if facets_b[k, WAY_OUT] != EVEN:
+            continue
+        n = (-facets_b[k, TOWARD], -facets_b[k, TOWARD + 1], -facets_b[k, TOWARD + 2])
+        at, cosine = nearest_direction(directions, count, n)
+        # The first rival of each direction.
+        if ALIKE <= cosine < 1.0 and directions[at, USES] == EVEN and directions[at, DEEP] == math.inf:
+            own = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, at), math.inf)
+            directions[at, DEEP] = own
+            if deep_at_most(facets_a, many_a, facets_b, many_b, n, own) < own - DEEPER * size:
+                directions[at, 0], directions[at, 1], directions[at, 2] = n
 
 
 @device
@@ -225,6 +244,11 @@ def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, di
                     if directions[least, LOW] == 1.0:
                         # What is behind it may be deeper than what the pair shows.
                         gaps[k, WAY], directions[least, USES] = max(way, deep), TAKES
+    for d in range(count):
+        directions[d, LOW] = 1.0 if takes_only(directions, d) else 0.0
+    for k in range(many):
+        if pairs[k, BELONGS] >= 0:
+            directions[pairs[k, BELONGS], LOW] = 1.0
     return count
 
 
@@ -325,14 +349,13 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
     for k in range(many):
         if not sinks_along(facets, ints, k, d, along):
             continue
-        # Those that cross an open surface lie on both sides of it; their corners below belong to others too.
-        if side.closed == 0 and ints[k, WITNESSED] == 1:
-            continue
+        # Those that cross an open surface lie on both sides of it: of them the lowest corners alone are surely below.
+        crosses = side.closed == 0 and ints[k, WITNESSED] == 1
+        low = -highest_corner(facets, k, (-along[0], -along[1], -along[2])) + DEEPER * size if crosses else math.inf
         for c in range(3):
-            vertex = ints[k, VERTICES + c]
-            if not is_first_seen(seen, mask, 2 * vertex + (1 if sign > 0.0 else 0)):
+            p, vertex = facet_corner(facets, k, c), ints[k, VERTICES + c]
+            if dot(along, p) > low or not is_first_seen(seen, mask, 2 * vertex + (1 if sign > 0.0 else 0)):
                 continue
-            p = facet_corner(facets, k, c)
             deep, face = exit_ray(side.wide, side.turned, untransform(r, t, p), local, farthest, side.rays)
             if deep > 0.0:
                 half = 0.5 * sign * deep
@@ -350,11 +373,14 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
 
 @device
 def give_directions(facets, ints, many, directions, count, sign):
-    """Each facet of a surface to the direction, times `sign`, that it faces most."""
+    """Each facet of a surface to the direction, times `sign`, that it faces most, of those that are left in use."""
     for k in range(many):
-        m = facet_normal(facets, k)
-        at, cosine = nearest_direction(directions, count, (sign * m[0], sign * m[1], sign * m[2]))
-        ints[k, DIRECTION] = at if cosine > EDGE_ON else DROPPED
+        m, best = facet_normal(facets, k), EDGE_ON
+        ints[k, DIRECTION] = DROPPED
+        for d in range(count):
+            cosine = sign * dot(direction(directions, d), m)
+            if directions[d, LOW] == 1.0 and cosine > best:
+                best, ints[k, DIRECTION] = cosine, d
 
 
 @kernel(

@@ -82,9 +82,11 @@ def may_lean(facets, k, n):
         # Outward across the edge, in the facet's plane.
         o = cross(sub(q, p), m)
         over = dot(n, o) / math.sqrt(norm2(o))
-        leans = leans or over > LEAN
-        if over > 0.0 and math.atan2(over, up) > facets[k, BEND + c] + LEAN:
-            return False
+        # Where n is all but along the edge, roundoff decides nothing.
+        if over > LEAN:
+            leans = True
+            if math.atan2(over, up) > facets[k, BEND + c] + LEAN:
+                return False
     # What points inward leads out over a sharp edge only.
     return leans or up > 0.0
 

@@ -37,7 +37,8 @@ def mesh_half_space_contact_rows(start, stop, tree, edges, plane, poses_m, poses
     stack = walk.stack
     o = (tree.origin[0], tree.origin[1], tree.origin[2])
     root = load_slot(tree.boxes, U(0))
-    extent = np.float64(root[3] + root[4] + root[5]) + abs(o[0]) + abs(o[1]) + abs(o[2])
+    extent = np.float64(root[3] + root[4] + root[5])
+    reached = extent + abs(o[0]) + abs(o[1]) + abs(o[2])
     for row in range(start, stop):
         row_m, row_s = row_of(poses_m, row), row_of(poses_s, row)
         rm, tm = load_rotation(poses_m, row_m), load_translation(poses_m, row_m)
@@ -47,7 +48,7 @@ def mesh_half_space_contact_rows(start, stop, tree, edges, plane, poses_m, poses
         # Height of the plane over the tree's origin, the difference of the translations first.
         apart = (ts[0] - tm[0], ts[1] - tm[1], ts[2] - tm[2])
         height = plane[3] + dot(world, apart) - dot(n, o)
-        touch = TOUCH * (extent + abs(height) + abs(apart[0]) + abs(apart[1]) + abs(apart[2]))
+        touch = TOUCH * (reached + abs(height) + abs(apart[0]) + abs(apart[1]) + abs(apart[2]))
         reach = max(margin, touch)
         out.needed[row], out.status[row] = 0, SEPARATED
         count, deepest = np.int64(0), -np.inf
@@ -76,7 +77,7 @@ def mesh_half_space_contact_rows(start, stop, tree, edges, plane, poses_m, poses
                 if b[3] < 0.0:
                     continue
                 low = n[0] * b[0] + n[1] * b[1] + n[2] * b[2] - abs(n[0]) * b[3] - abs(n[1]) * b[4] - abs(n[2]) * b[5]
-                if low <= height + reach + 1e-6 * extent:
+                if low <= height + reach + 1e-6 * reached:
                     stack[depth] = slot
                     depth += U(1)
         many = spread_points(points, count, n, limit, extent)

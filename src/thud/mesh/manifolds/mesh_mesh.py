@@ -26,6 +26,7 @@ from thud.mesh.manifolds.facet_pairs import (
     nearest_pair_point,
     pair_points,
     settle_pairs,
+    settle_rivals,
     sunk_corners,
     takes_only,
 )
@@ -356,6 +357,7 @@ def row_contacts(
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
     find_pieces(more.facets, more.beyond, many_b, pieces)
     count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+    settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
     count = add_directions(more.facets, many_b, -1.0, space.directions, count)
     count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)

@@ -45,13 +45,30 @@ def swap_points(points, i, j):
 @device
 def is_before(points, i, j, slack):
     """Whether point i, which is as far out as point j, is taken before it: the deeper one by more than `slack`, else by the
-    ids, in an order that is the same with the two bodies swapped."""
+    ids, in an order that is the same with the two bodies swapped. Of two with one id that of facets comes first: what is near
+    can name it. One that a ray found knows its face alone."""
     if abs(points[i, HOW_DEEP] - points[j, HOW_DEEP]) > slack:
         return points[i, HOW_DEEP] > points[j, HOW_DEEP]
     sum_i, sum_j = points[i, OF_GROUND] + points[i, OF_OTHER], points[j, OF_GROUND] + points[j, OF_OTHER]
-    return sum_i < sum_j or (
-        sum_i == sum_j and abs(points[i, OF_GROUND] - points[i, OF_OTHER]) < abs(points[j, OF_GROUND] - points[j, OF_OTHER])
-    )
+    if sum_i != sum_j:
+        return sum_i < sum_j
+    apart_i, apart_j = abs(points[i, OF_GROUND] - points[i, OF_OTHER]), abs(points[j, OF_GROUND] - points[j, OF_OTHER])
+    if apart_i != apart_j:
+        return apart_i < apart_j
+    return min(points[i, FACET], points[i, FACET_B]) >= 0.0 > min(points[j, FACET], points[j, FACET_B])
+
+
+@device
+def deepest_point(points, start, count, slack):
+    """Of the points from `start` on the deepest; of those that are as deep the first by their ids."""
+    most = -math.inf
+    for k in range(start, count):
+        most = max(most, points[k, HOW_DEEP])
+    found = -1
+    for k in range(start, count):
+        if points[k, HOW_DEEP] >= most - slack and (found < 0 or is_before(points, k, found, math.inf)):
+            found = k
+    return found
 
 
 @device
@@ -109,6 +126,50 @@ def grow_area(points, count, u, v):
                 swap_points(points, place, where)
 
 
+@kernel(inner="f8[:,::1], i8, i8, i8, vec3")
+def least_missed(points, count, kept, other, n):
+    """Which of the first `kept` points makes room for another one: that without which the rest and the other one come nearest
+    to the width of all, across n, where they fall short most. The last of fewer than four.
+
+    Widths are those at right angles to the lines between two of the five: no frame changes them, and the least width of a
+    polygon is one of them.
+    """
+    if kept < 4:
+        return kept - 1
+    worst = (1.0, 1.0, 1.0, 1.0)
+    for i in range(4):
+        for j in range(i + 1, 5):
+            b = other if j == 4 else j
+            d = cross(n, (points[b, 0] - points[i, 0], points[b, 1] - points[i, 1], points[b, 2] - points[i, 2]))
+            least, most = math.inf, -math.inf
+            for k in range(count):
+                far = dot(d, (points[k, 0], points[k, 1], points[k, 2]))
+                least, most = min(least, far), max(most, far)
+            if most > least:
+                whole = most - least
+                left = (
+                    width_without(points, 0, other, d) / whole, width_without(points, 1, other, d) / whole,
+                    width_without(points, 2, other, d) / whole, width_without(points, 3, other, d) / whole,
+                )  # fmt: skip
+                worst = (min(worst[0], left[0]), min(worst[1], left[1]), min(worst[2], left[2]), min(worst[3], left[3]))
+    best, where = worst[0], 0
+    for place in range(1, 4):
+        if worst[place] > best * (1.0 + MORE_AREA):
+            best, where = worst[place], place
+    return where
+
+
+@device
+def width_without(points, place, other, d):
+    """Width along d of the first four points, another one in place of one of them."""
+    least, most = math.inf, -math.inf
+    for k in range(4):
+        at = other if k == place else k
+        far = dot(d, (points[at, 0], points[at, 1], points[at, 2]))
+        least, most = min(least, far), max(most, far)
+    return most - least
+
+
 @device
 def across(n):
     """Two unit vectors at right angles to n and to each other."""
@@ -122,10 +183,7 @@ def across(n):
 def thin_points(points, count, n, size):
     """Keep the deepest point and those that are farthest out across n, both ways along some lines, in front; returns how many.
     What they span is all but what all of them do, and they are few."""
-    deepest = 0
-    for k in range(count):
-        deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
-    swap_points(points, 0, deepest)
+    swap_points(points, 0, deepest_point(points, 0, count, DEEPER * size))
     kept, (u, v), slack = 1, across(n), AS_FAR * size
     for line in range(LINES):
         angle = math.pi * line / LINES
@@ -153,16 +211,14 @@ def thin_points(points, count, n, size):
 def spread_points(points, count, n, limit, size):
     """Keep at most `limit` (1 to 4) of the points, in front; returns how many.
 
-    Two that are as far apart as any, all but; then whichever is farthest outside of what those kept span across n; the last
-    makes room for the deepest, if none kept is as deep. Points that add nothing to the span are left out.
+    Two that are as far apart as any, all but; then whichever is farthest outside of what those kept span across n; the one that
+    is missed least makes room for the deepest, if none kept is as deep. Points that add nothing to the span are left out.
     """
     if count <= 1:
         return count
     if count > FEW_POINTS:
         count = thin_points(points, count, n, size)
-    deepest = 0
-    for k in range(count):
-        deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
+    deepest = deepest_point(points, 0, count, DEEPER * size)
     most = points[deepest, HOW_DEEP]
     if limit == 1:
         swap_points(points, 0, deepest)
@@ -190,10 +246,7 @@ def spread_points(points, count, n, limit, size):
     least = AS_FAR * size
     if not extent > least:
         # All in one place: the deepest.
-        deepest = 0
-        for k in range(count):
-            deepest = k if points[k, HOW_DEEP] > points[deepest, HOW_DEEP] else deepest
-        swap_points(points, 0, deepest)
+        swap_points(points, 0, deepest_point(points, 0, count, DEEPER * size))
         return 1
     kept = 2
     while kept < min(limit, count):
@@ -214,12 +267,10 @@ def spread_points(points, count, n, limit, size):
     for k in range(kept):
         held = max(held, points[k, HOW_DEEP])
     if held < most - DEEPER * size:
-        for k in range(kept, count):
-            if points[k, HOW_DEEP] == most:
-                if kept < limit:
-                    swap_points(points, kept, k)
-                    kept += 1
-                else:
-                    swap_points(points, kept - 1, k)
-                break
+        deepest = deepest_point(points, kept, count, DEEPER * size)
+        if kept < limit:
+            swap_points(points, kept, deepest)
+            kept += 1
+        else:
+            swap_points(points, least_missed(points, count, kept, deepest, n), deepest)
     return kept
