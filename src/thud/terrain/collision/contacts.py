@@ -33,11 +33,11 @@ from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
 from thud.terrain.collision.column import FACES, load_column, set_face
-from thud.terrain.collision.ground_walk import near_ground_parts, part_center, part_in_ground, walk_ground
+from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
 from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import line_meets_patch, patch_normal
-from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
+from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
     LIFT_APART,
@@ -48,7 +48,7 @@ from thud.terrain.collision.tolerances import (
     SAME_NORMAL,
 )
 from thud.terrain.collision.volumes import set_points
-from thud.terrain.collision.walk import heights, part_box, walk_part
+from thud.terrain.collision.walk import heights, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, PartQuery, new_work_space
 from thud.terrain.surface_arrays import SIDE
 
@@ -83,14 +83,6 @@ def load_face(surface, found, k, space):
     """Face k of those found, as the patch in `space`."""
     load_column(surface, found[k, 1], found[k, 2], found[k, 3], space.tops, space.ends)
     set_face(found[k, 0], space.tops, space.ends, space.corners, space.above)
-
-
-@device
-def patch_size(corners):
-    """The longer diagonal."""
-    d = (corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2])
-    e = (corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2])
-    return math.sqrt(max(norm2(d), norm2(e)))
 
 
 @device
@@ -385,7 +377,7 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
     if (kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0:
         return kept
     many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
-    first, center = kept, part_center(parts, b, r, t)
+    first, center = kept, middle_of(parts, query)
     for k in range(first):
         load_face(surface, space.found, _I(contacts[k, ROW]), space)
         n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
@@ -418,7 +410,7 @@ def buried_contact(surface, parts, query, space, contacts_out):
     result, found, box = space.result, space.found, space.box
     result[BEST], result[STATUS] = math.inf, SEPARATED
     near = PartQuery(a, b, r, t, still, _I(DISTANCE))
-    hits = walk_part(surface, parts, near, space, _I(0))
+    hits = walk_nearest(surface, parts, near, space)
     hits += walk_ground(surface, parts, near, space, _I(0))
     if hits == 0:
         return 0

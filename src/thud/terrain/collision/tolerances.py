@@ -90,6 +90,9 @@ NEAREST_STEP = 1e-12
 NEAREST_TURNS = 64
 FOOT_STEPS = 24
 
+#: How near a patch is at most is asked by so many of these steps (a count): most end after two.
+BOUND_TURNS = 4
+
 #: A point of a patch is on its edge if it is this near to it, in (a, b), whose sides are 1; places of one patch and another are
 #: the same if they are this near, in units of the patch's size.
 ON_EDGE = 1e-7
