@@ -43,7 +43,9 @@ from thud.terrain.collision.tolerances import (
     LIFT_APART,
     LIFT_CLEAR,
     LIFT_LEAST,
+    LIFT_SAME,
     LIFT_STEEP,
+    LIFT_STEPS,
     ON_EDGE,
     SAME_NORMAL,
 )
@@ -112,12 +114,21 @@ def rough_lift(parts, query, space, n, margin):
     return found, up - time * way, (p[0] + o[0], p[1] + o[1], p[2] + o[2])
 
 
-@kernel(inner="surface, parts, part_query, work_space, vec3, f8")
-def lift(surface, parts, query, space, n, margin):
+@kernel(inner="parts, part_query, work_space, vec3, f8, f8")
+def lift(parts, query, space, n, margin, depth):
     """(found, depth, point): how far a part must be lifted along n to clear the patch in `space`; negative if it can be
-    lowered, by no more than `margin`."""
+    lowered, by no more than `margin`. depth: that of the patch's tetrahedron, from where it is lowered by their distance."""
     a, b, r, t, _m, _mode = query
     zero = (0.0, 0.0, 0.0)
+    least = LIFT_SAME * patch_size(space.corners)
+    lower, p = depth, zero
+    for _ in range(LIFT_STEPS):
+        done, lower, p = settled(parts, query, space, n, depth, p)
+        if not done:
+            break
+        if abs(lower - depth) <= least:
+            return True, lower, p
+        depth = lower
     good, up, way = start_of_lift(parts, query, space.corners, n, margin)
     if not good:
         return False, 0.0, zero
@@ -126,14 +137,22 @@ def lift(surface, parts, query, space, n, margin):
     hit, status, time, p, _n = patch_query(parts, PartQuery(a, b, r, start, down, _I(CAST)), space, 1.0)
     if not hit or (status != HIT and status != CAST_UNCONVERGED):
         return False, 0.0, zero
-    _found, depth, p = settled(surface, parts, query, space, n, up - time * way, p)
-    return settled(surface, parts, query, space, n, depth, p)
+    depth, p = settled_twice(parts, query, space, n, up - time * way, p)
+    return True, depth, p
 
 
-@kernel(inner="surface, parts, part_query, work_space, vec3, f8, vec3")
-def settled(surface, parts, query, space, n, depth, p):
-    """(found, depth, point): a depth along n that a cast onto the patch in `space` ended a little early for, made exact: from a
-    little above there, their distance is the rest of the way."""
+@device
+def settled_twice(parts, query, space, n, depth, p):
+    """(depth, point)"""
+    _done, depth, p = settled(parts, query, space, n, depth, p)
+    _done, depth, p = settled(parts, query, space, n, depth, p)
+    return depth, p
+
+
+@kernel(inner="parts, part_query, work_space, vec3, f8, vec3")
+def settled(parts, query, space, n, depth, p):
+    """(done, depth, point): a depth along n that is a little too much for the patch in `space`, made exact: from a little above
+    there, their distance is the rest of the way. Not done where they are not apart there, or along the patch."""
     a, b, r, t, still, _mode = query
     corners = space.corners
     back = depth + LIFT_APART * patch_size(corners)
@@ -142,7 +161,7 @@ def settled(surface, parts, query, space, n, depth, p):
     hit, status, d, q, away = patch_query(parts, above, space, math.inf)
     steep = dot(n, away)
     if not hit or status != SEPARATED or not steep > LIFT_STEEP:
-        return True, depth, p
+        return False, depth, p
     # The part's point, where the part is; along n from there to the patch itself.
     y = (q[0] + d * away[0] - back * n[0], q[1] + d * away[1] - back * n[1], q[2] + d * away[2] - back * n[2])
     depth = back - d / steep
@@ -285,7 +304,7 @@ def make_exact(surface, parts, query, space, margin, kept, contacts):
         if contacts[k, ROUGH] > 0.0:
             load_face(surface, space.found, _I(contacts[k, ROW]), space)
             n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
-            hit, depth, p = lift(surface, parts, query, space, n, margin)
+            hit, depth, p = lift(parts, query, space, n, margin, contacts[k, DEPTH])
             if not hit or depth < -margin:
                 continue
             contacts[k, DEPTH] = depth
@@ -443,8 +462,7 @@ def buried_contact(surface, parts, query, space, contacts_out):
     if hits > 0 and result[STATUS] == HIT:
         load_face(surface, found, 0, space)
         depth, p = way * (1.0 - result[BEST]), (result[POINT], result[POINT + 1], result[POINT + 2])
-        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
-        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
+        depth, p = settled_twice(parts, query, space, n, depth, p)
     put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, found, _I(0), _I(0)), 0, False)
     return 1
 

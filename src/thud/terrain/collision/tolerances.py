@@ -75,6 +75,11 @@ LIFT_CLEAR = 1e-3
 LIFT_LEAST = 1e-6
 LIFT_APART = 1e-6
 
+#: A part that is clear of the tetrahedron of a patch is lowered by their distance until a step is below this part of the
+#: patch's size, or so many times (a count): each step all but squares what is left.
+LIFT_SAME = 1e-9
+LIFT_STEPS = 6
+
 #: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
 #: below LIFT_STEEP, says nothing of how deep a part is.
 SAME_NORMAL = 1e-12
