@@ -125,11 +125,14 @@ def random_shape(rng: np.random.Generator):
 def run(count: int, seed: int = 0, *, with_contacts: bool = True, progress: bool = False) -> Tally:
     """Try `count` poses, over all surfaces alike."""
     rng, tally = np.random.default_rng(seed), Tally()
-    batch = 20
+    batch, told = 20, 0
     names = list(surfaces())
     while tally.poses < count:
         name = names[(tally.poses // batch) % len(names)]
         one_batch(rng, name, min(batch, count - tally.poses), tally, with_contacts)
+        if progress and len(tally.wrong) > told:
+            print(*tally.wrong[told:], sep="\n", file=sys.stderr, flush=True)
+            told = len(tally.wrong)
         if progress and tally.poses % 800 == 0:
             print(
                 tally.poses, tally.hits, tally.buried, tally.within, len(tally.wrong), tally.worst, file=sys.stderr, flush=True

@@ -421,10 +421,29 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
     return kept
 
 
+@kernel(inner="surface, parts, part_query, work_space, vec3, vec3")
+def way_up(surface, parts, query, space, n, p):
+    """(free, length): how far a part must go along n to be free: beyond a point p of a face, and on by its own height as long
+    as something is in the way."""
+    a, b, r, t, still, _mode = query
+    low, high = heights(parts, b, r, t, n)
+    way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
+    for _ in range(BURIED_STEPS):
+        at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
+        there = PartQuery(a, b, r, at, still, _I(MEET))
+        part_box(parts, b, r, at, space.box)
+        space.result[BEST] = 0.0
+        if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
+            return True, way
+        way += high - low
+    return False, way
+
+
 @kernel(inner="surface, parts, part_query, work_space, f8[:,::1]")
 def buried_contact(surface, parts, query, space, contacts_out):
     """The contact of a part that touches no face from outside and is in the ground: out through the nearest face, along the
-    way to it, until it is free; then back until it touches. Returns how many, 0 or 1."""
+    way to it, until it is free; then back until it touches. Where that way leads on into the ground, as from below one wall of
+    a groove into the other, up the columns instead. Returns how many, 0 or 1."""
     a, b, r, t, still, _mode = query
     result, found, box = space.result, space.found, space.box
     result[BEST], result[STATUS] = math.inf, SEPARATED
@@ -434,23 +453,22 @@ def buried_contact(surface, parts, query, space, contacts_out):
     if hits == 0:
         return 0
     n, p = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2]), (result[POINT], result[POINT + 1], result[POINT + 2])
+    found[0, 0] = _I(result[FACE])
+    load_face(surface, found, 0, space)
+    column = (
+        space.tops[0, 0] - space.ends[0, 0], space.tops[0, 1] - space.ends[0, 1], space.tops[0, 2] - space.ends[0, 2],
+    )  # fmt: skip
     if norm2(n) == 0.0:
-        found[0, 0] = _I(result[FACE])
-        load_face(surface, found, 0, space)
         n = patch_normal(space.corners, result[PLACE], result[PLACE + 1])
-    low, high = heights(parts, b, r, t, n)
+    low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
-    # Up to the tangent plane of the face, and on by its own height as long as something is in the way.
-    way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
-    for _ in range(BURIED_STEPS):
-        at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
-        there = PartQuery(a, b, r, at, still, _I(MEET))
-        part_box(parts, b, r, at, box)
-        result[BEST] = 0.0
-        if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
-            break
-        way += high - low
+    free, way = way_up(surface, parts, query, space, n, p)
+    if not free:
+        up = unit_or(column, n)
+        free, other = way_up(surface, parts, query, space, up, p)
+        if free:
+            n, way = up, other
     at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
     back = PartQuery(a, b, r, at, (-way * n[0], -way * n[1], -way * n[2]), _I(CAST))
     part_box(parts, b, r, at, box)

@@ -119,7 +119,7 @@ def in_columns(surface, p, space, item, quad, x0, y0, x1, y1):
         for i in range(x0, x1):
             if in_outline(shape, i, j, i + 1, j + 1):
                 load_column(surface, quad, i, j, space.tops, space.ends)
-                inside, a, b, part = in_column(surface, p, space)
+                inside, a, b, part = in_column(surface, quad, p, space)
                 if inside:
                     return True, _I(i), _I(j), a, b, part
     return False, _I(0), _I(0), 0.0, 0.0, 0.0
@@ -209,7 +209,7 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
         u, v = result[PLACE], result[PLACE + 1]
         if mode <= GATHER:
             u, v = foot_on_patch(space.corners, middle_of(parts, query), u, v)
-        if not face_is_ground(surface, space.corners, space.above, u, v, space):
+        if not face_is_ground(surface, quad, space.corners, space.above, u, v, space):
             continue
         if mode == GATHER:
             if count < found.shape[0]:
