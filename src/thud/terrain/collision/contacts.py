@@ -59,9 +59,9 @@ _I = np.int64
 
 # Columns of a contact: depth, normal from the ground to the part (3), point on the ground (3), part, number of face and of the
 # part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 where the
-# depth is one to the tetrahedron of the patch; 1 to be left out.
-DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT = 0, 1, 4, 7, 8, 9, 10, 11, 12
-CONTACT = 13
+# depth is one to the tetrahedron of the patch; 1 to be left out; 1 where it is at a vertex of the part.
+DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT, CORNER = 0, 1, 4, 7, 8, 9, 10, 11, 12, 13
+CONTACT = 14
 
 
 @device
@@ -71,7 +71,7 @@ def put_contact(contacts, k, depth, n, p, part, number, row, edge):
     contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2] = n
     contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
     contacts[k, ROW], contacts[k, EDGE] = np.float64(row), (1.0 if edge else 0.0)
-    contacts[k, ROUGH], contacts[k, OUT] = 0.0, 0.0
+    contacts[k, ROUGH], contacts[k, OUT], contacts[k, CORNER] = 0.0, 0.0, 0.0
 
 
 @device
@@ -387,6 +387,60 @@ def shortest_way(space, kept, contacts):
     return stay
 
 
+@device
+def covered_by(contacts, i, j, k, m, least):
+    """Whether contact i lies, seen along its normal, in the triangle of three others of the same normal, and no more than
+    `least` deeper than they are there."""
+    n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
+    p = contact_point(contacts, j)
+    e, f, w = sub(contact_point(contacts, k), p), sub(contact_point(contacts, m), p), sub(contact_point(contacts, i), p)
+    area = dot(cross(e, f), n)
+    if not abs(area) > least * least:
+        return False
+    u, v = dot(cross(w, f), n) / area, dot(cross(e, w), n) / area
+    if min(u, min(v, 1.0 - u - v)) < -ON_EDGE:
+        return False
+    depth = (1.0 - u - v) * contacts[j, DEPTH] + u * contacts[k, DEPTH] + v * contacts[m, DEPTH]
+    return contacts[i, DEPTH] <= depth + least
+
+
+@device
+def corner_along(contacts, i, j):
+    """Whether contact j is at a vertex and has the normal of contact i."""
+    return contacts[j, CORNER] > 0.0 and (
+        contacts[i, ALONG] * contacts[j, ALONG] + contacts[i, ALONG + 1] * contacts[j, ALONG + 1]
+        + contacts[i, ALONG + 2] * contacts[j, ALONG + 2] > 1.0 - SAME_NORMAL
+    )  # fmt: skip
+
+
+@device
+def covered(contacts, i, kept, least):
+    """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
+    which of its points comes out is left to rounding."""
+    for j in range(kept):
+        if corner_along(contacts, i, j):
+            for k in range(j + 1, kept):
+                if corner_along(contacts, i, k):
+                    for m in range(k + 1, kept):
+                        if corner_along(contacts, i, m) and covered_by(contacts, i, j, k, m, least):
+                            return True
+    return False
+
+
+@kernel(inner="i8, f8, f8[:,::1]")
+def drop_covered(kept, least, contacts):
+    """Leave out contacts that vertices cover. Returns how many stay."""
+    stay = 0
+    for i in range(kept):
+        contacts[i, OUT] = 1.0 if contacts[i, CORNER] == 0.0 and covered(contacts, i, kept, least) else 0.0
+    for i in range(kept):
+        if contacts[i, OUT] == 0.0:
+            for column in range(CONTACT):
+                contacts[stay, column] = contacts[i, column]
+            stay += 1
+    return stay
+
+
 @kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
 def add_vertices(surface, parts, query, space, margin, kept, contacts):
     """Append vertices of a box or hull that lie below a face that the part touches, along the contact's direction, as far as
@@ -396,7 +450,7 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
     if (kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0:
         return kept
     many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
-    first, center = kept, middle_of(parts, query)
+    first, center, least = kept, middle_of(parts, query), 0.0
     for k in range(first):
         load_face(surface, space.found, _I(contacts[k, ROW]), space)
         n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
@@ -413,12 +467,15 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
             if not done or x < 0.0 or y < 0.0 or x > 1.0 or y > 1.0 or depth < -margin:
                 continue
             p = (v[0] + depth * n[0], v[1] + depth * n[1], v[2] + depth * n[2])
-            if norm2(sub(p, contact_point(contacts, k))) <= least * least:
-                continue
             number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(which + 1))
+            if norm2(sub(p, contact_point(contacts, k))) <= least * least:
+                # The contact is at the vertex, and is named by it.
+                contacts[k, PATCH], contacts[k, CORNER] = np.float64(number), 1.0
+                continue
             put_contact(contacts, kept, depth, n, p, b, number, _I(contacts[k, ROW]), False)
+            contacts[kept, CORNER] = 1.0
             kept += 1
-    return kept
+    return _I(drop_covered(kept, least, contacts))
 
 
 @kernel(inner="surface, parts, part_query, work_space, vec3, vec3")

@@ -98,6 +98,10 @@ FOOT_STEPS = 24
 #: How near a patch is at most is asked by so many of these steps (a count): most end after two.
 BOUND_TURNS = 4
 
+#: The search for the nearest patch begins with a distance that one is within, and this part of it and of the sizes more: what
+#: GJK's answers for curved shapes depend on where it begins is less.
+NEARBY_ROOM = 1e-6
+
 #: A point of a patch is on its edge if it is this near to it, in (a, b), whose sides are 1; places of one patch and another are
 #: the same if they are this near, in units of the patch's size.
 ON_EDGE = 1e-7

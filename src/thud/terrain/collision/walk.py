@@ -22,7 +22,7 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import pair_intersects
-from thud.convex.gjk import center_axis
+from thud.convex.gjk import center_axis, part_size
 from thud.convex.support import load_part, support
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import dot
@@ -33,7 +33,7 @@ from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch import read_patch
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, NEARBY, patch_bound, patch_query
-from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, PATCH_FLAT
+from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, NEARBY_ROOM
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
 from thud.terrain.collision.work_space import AWAY, AXIS, BEST, FACE, NEAR, POINT, STATUS, UNSURE, PartQuery
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, UPPER
@@ -264,9 +264,17 @@ def walk_part(surface, parts, query, space, count):
 def walk_nearest(surface, parts, query, space):
     """`walk_part` for distances, when little is known of them: first a bound, which few patches come below."""
     a, b, r, t, m, _mode = query
-    reach = space.result[BEST]
+    result = space.result
+    reach = result[BEST]
     walk_part(surface, parts, PartQuery(a, b, r, t, m, _I(NEARBY)), space, _I(0))
-    space.result[BEST] = min(reach, space.result[BEST] * (1.0 + PATCH_FLAT))
+    # With room for what a distance depends on where its search begins.
+    bound = result[BEST] + NEARBY_ROOM * (result[BEST] + part_size(parts, a, b))
+    if bound < reach:
+        result[BEST] = bound
+        count = walk_part(surface, parts, query, space, _I(0))
+        if count > 0:
+            return count
+    result[BEST] = reach
     return walk_part(surface, parts, query, space, _I(0))
 
 
