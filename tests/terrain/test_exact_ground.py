@@ -9,7 +9,7 @@ import pytest
 
 import thud
 from tests.oracles.displaced import grid_surface
-from tests.terrain.exact_ground import SIZES, run
+from tests.terrain.exact_ground import SIZES, run, surfaces
 from thud.pose import as_poses
 from thud.terrain import from_heights
 
@@ -75,3 +75,28 @@ def test_turned_together_the_answer_is_the_same(kind: dict) -> None:
             other = np.full(count, -np.inf)
             np.maximum.at(other, again.row, again.depth)
             np.testing.assert_allclose(other, deepest, atol=1e-5)
+
+
+def test_a_part_below_one_wall_of_a_groove_goes_up() -> None:
+    # The way through the nearest wall, at 45 degrees, leads along the other one and never out of it: the depth was four times
+    # the capsule's height.
+    groove = surfaces()["groove"]
+    capsule = thud.Capsule(0.21788484574342265, 0.4357696914868453)
+    turn = [0.8912675714557355, 0.21599552053504922, -0.31918955312723873, 0.2389687853143632]
+    pose = np.array([[3.8562558912160503, 2.1335269040917404, -0.060184409481128576, *turn]])
+    found = thud.contacts(groove, capsule, None, pose)
+    assert len(found.depth) == 1
+    assert 0.0 < found.depth[0] < 1.5
+    pose[:, :3] += found.normal * (found.depth[0] + 1e-6)
+    assert not thud.intersects(groove, capsule, None, pose)[0]
+    assert thud.intersects(groove, capsule, None, pose - np.append(2e-5 * found.normal[0], np.zeros(4)))[0]
+
+
+def test_curved_shapes_near_an_edge_have_a_distance() -> None:
+    # The bound that the search begins with was within GJK's tolerance of curved shapes, which then found nothing below it.
+    cylinder = thud.Cylinder(0.1515186923935602, 0.10606308467549214)
+    turn = [0.2810263827837518, 0.08896768955960101, 0.5926141817751338, -0.7496114686641977]
+    found = thud.distance(
+        surfaces()["flat"], cylinder, None, [8.095534992080687, 3.9947974886219306, 0.15968052950852665, *turn]
+    )
+    np.testing.assert_allclose(found.distance, 0.007308464640517298, atol=1e-9)

@@ -414,11 +414,28 @@ def corner_along(contacts, i, j):
 
 
 @device
+def same_place(contacts, j, p, least):
+    """Whether contact j is at p."""
+    return norm2(sub(p, contact_point(contacts, j))) <= least * least
+
+
+@device
+def known_corner(contacts, i, kept, p, least):
+    """Whether a vertex at p is a contact along the normal of contact i already: on an edge it is below two patches."""
+    known = False
+    for j in range(kept):
+        known = known or (corner_along(contacts, i, j) and same_place(contacts, j, p, least))
+    return known
+
+
+@device
 def covered(contacts, i, kept, least):
     """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
     which of its points comes out is left to rounding."""
     for j in range(kept):
         if corner_along(contacts, i, j):
+            if same_place(contacts, j, contact_point(contacts, i), least) and contacts[i, DEPTH] <= contacts[j, DEPTH] + least:
+                return True
             for k in range(j + 1, kept):
                 if corner_along(contacts, i, k):
                     for m in range(k + 1, kept):
@@ -467,8 +484,10 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
             if not done or x < 0.0 or y < 0.0 or x > 1.0 or y > 1.0 or depth < -margin:
                 continue
             p = (v[0] + depth * n[0], v[1] + depth * n[1], v[2] + depth * n[2])
+            if known_corner(contacts, k, kept, p, least):
+                continue
             number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(which + 1))
-            if norm2(sub(p, contact_point(contacts, k))) <= least * least:
+            if same_place(contacts, k, p, least):
                 # The contact is at the vertex, and is named by it.
                 contacts[k, PATCH], contacts[k, CORNER] = np.float64(number), 1.0
                 continue
