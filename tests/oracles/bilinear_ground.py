@@ -193,7 +193,6 @@ def nearest_ground(columns: Columns, shape, rows: np.ndarray, *, sheet_only: boo
     best, where = np.full(count, np.inf), np.full((count, 3), np.nan)
     patch, place = np.full(count, -1), np.zeros((count, 3))
     center = rows[:, 9:]
-    has_edges = not isinstance(shape, (thud.Sphere, thud.Capsule))
     orders = []
     for n in range(count):
         gap = np.linalg.norm(np.maximum(np.maximum(low - center[n], center[n] - high), 0.0), axis=1) - radius
@@ -211,7 +210,7 @@ def nearest_ground(columns: Columns, shape, rows: np.ndarray, *, sheet_only: boo
             if len(own) == 0:
                 continue
             least = value[own].min()
-            for k in own[np.argsort(value[own], kind="stable")[:6]] if has_edges else ():
+            for k in own[np.argsort(value[own], kind="stable")[:6]]:
                 if 0.0 < value[k] < min(best[n], least) + 0.05 and not (thickness > 0.0 and columns.near(int(chosen[k]))[0]):
                     value[k], spot[k] = _polished(columns, chosen[k], shape, rows[n : n + 1], thickness, value[k], spot[k])
             k = own[value[own].argmin()]
@@ -287,14 +286,22 @@ def _polished(columns: Columns, k: int, shape, row: np.ndarray, thickness: float
     """(distance, place) of one patch from where the grids ended: between the edges of a box and a patch they stop too soon. The
     square of a distance is smooth."""
     unit = np.array([1.0, 1.0, thickness])
+    corners, directions = columns.corners[k], columns.directions[k]
+    small = 1.5e-8
 
-    def square(x: np.ndarray) -> float:
-        at = mix(columns.corners[k], x[0], x[1]) - (x[2] * thickness) * mix(columns.directions[k], x[0], x[1])
-        return max(float(shape_distance(shape, local(at.reshape(1, 1, 3), row))[0, 0]), 0.0) ** 2
+    def square(x: np.ndarray) -> tuple[float, np.ndarray]:
+        # With its slopes, by differences that stay within the bounds.
+        step = np.where(x + small > 1.0, -small, small)
+        tried = np.concatenate([x[None], x + np.diag(step)])
+        a, b = tried[:, 0], tried[:, 1]
+        at = mix(corners, a, b) - (tried[:, 2] * thickness)[:, None] * mix(directions, a, b)
+        far = np.maximum(shape_distance(shape, local(at[None], row))[0], 0.0) ** 2
+        return float(far[0]), (far[1:] - far[0]) / step
 
     start = np.array([*spot[:2], spot[2] / thickness if thickness > 0.0 else 0.0])
     ends = [(0.0, 1.0), (0.0, 1.0), (0.0, 1.0 if thickness > 0.0 else 0.0)]
-    found = minimize(square, start, method="L-BFGS-B", bounds=ends, options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 60})
+    options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 60}
+    found = minimize(square, start, jac=True, method="L-BFGS-B", bounds=ends, options=options)
     far = float(np.sqrt(found.fun))
     return (far, found.x * unit) if far < value else (value, spot)
 

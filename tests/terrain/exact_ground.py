@@ -36,7 +36,7 @@ from tests.oracles.displaced import grid_surface
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field, from_heights
 
-SIZES = {"small": 80, "ci": 400, "standard": 20_000}
+SIZES = {"small": 80, "ci": 160, "standard": 20_000}
 
 #: In units of the largest patch's diagonal.
 TOLERANCE = 1e-6
@@ -125,7 +125,8 @@ def random_shape(rng: np.random.Generator):
 def run(count: int, seed: int = 0, *, with_contacts: bool = True, progress: bool = False) -> Tally:
     """Try `count` poses, over all surfaces alike."""
     rng, tally = np.random.default_rng(seed), Tally()
-    batch, told = 20, 0
+    # Two shapes a surface in CI.
+    batch, told = (10 if count <= SIZES["ci"] else 20), 0
     names = list(surfaces())
     while tally.poses < count:
         name = names[(tally.poses // batch) % len(names)]

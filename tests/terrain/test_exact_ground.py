@@ -1,4 +1,4 @@
-"""400 random poses here; 20,000: `python -m tests.terrain.exact_ground`. And what turning must not change."""
+"""160 random poses here; 20,000: `python -m tests.terrain.exact_ground`. And what turning must not change."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def test_booleans_distances_and_contacts_are_exact() -> None:
     assert not tally.wrong, tally.wrong[:3]
     if not SMALL:
         # Both outcomes and the ground are there to be judged.
-        assert tally.hits > 120
-        assert tally.poses - tally.hits > 80
-        assert tally.buried > 30
-        assert tally.contacts > 250
+        assert tally.hits > 48
+        assert tally.poses - tally.hits > 32
+        assert tally.buried > 12
+        assert tally.contacts > 100
         assert tally.within < 10
 
 
