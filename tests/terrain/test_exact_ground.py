@@ -100,3 +100,16 @@ def test_curved_shapes_near_an_edge_have_a_distance() -> None:
         surfaces()["flat"], cylinder, None, [8.095534992080687, 3.9947974886219306, 0.15968052950852665, *turn]
     )
     np.testing.assert_allclose(found.distance, 0.007308464640517298, atol=1e-9)
+
+
+def test_a_part_near_a_bottom_that_lies_in_the_ground_goes_out_through_the_sheet() -> None:
+    # Where columns cross, the nearest face may be a bottom inside of other columns: the way through it led on into the ground.
+    tunnel = surfaces()["tunnelled"]
+    capsule = thud.Capsule(0.07693586226902142, 0.15387172453804285)
+    turn = [0.047529722280375615, 0.6159869256529704, -0.5305128572046238, 0.580393953504978]
+    pose = np.array([[2.3168688845610985, 2.1780878893238302, 0.6750871028698782, *turn]])
+    found = thud.contacts(tunnel, capsule, None, pose)
+    assert len(found.depth) == 1
+    assert 0.6 < found.depth[0] < 0.7
+    pose[:, :3] += found.normal * (found.depth[0] + 1e-6)
+    assert not thud.intersects(tunnel, capsule, None, pose)[0]

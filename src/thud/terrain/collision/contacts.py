@@ -518,31 +518,40 @@ def way_up(surface, parts, query, space, n, p):
 @kernel(inner="surface, parts, part_query, work_space, f8[:,::1]")
 def buried_contact(surface, parts, query, space, contacts_out):
     """The contact of a part that touches no face from outside and is in the ground: out through the nearest face, along the
-    way to it, until it is free; then back until it touches. Where that way leads on into the ground, as from below one wall of
-    a groove into the other, up the columns instead. Returns how many, 0 or 1."""
+    way to it, until it is free; then back until it touches. Where that way leads on into the ground, as through a bottom that
+    lies in other columns, out through the sheet; or up its columns, as from below one wall of a groove. Returns how many, 0
+    or 1."""
     a, b, r, t, still, _mode = query
     result, found, box = space.result, space.found, space.box
     result[BEST], result[STATUS] = math.inf, SEPARATED
     near = PartQuery(a, b, r, t, still, _I(DISTANCE))
     hits = walk_nearest(surface, parts, near, space)
+    up, top = (0.0, 0.0, 0.0), (result[POINT], result[POINT + 1], result[POINT + 2])
+    through = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2])
+    if hits > 0:
+        load_column(surface, found[0, 1], found[0, 2], found[0, 3], space.tops, space.ends)
+        up = (
+            space.tops[0, 0] - space.ends[0, 0], space.tops[0, 1] - space.ends[0, 1], space.tops[0, 2] - space.ends[0, 2],
+        )  # fmt: skip
     hits += walk_ground(surface, parts, near, space, _I(0))
     if hits == 0:
         return 0
     n, p = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2]), (result[POINT], result[POINT + 1], result[POINT + 2])
-    found[0, 0] = _I(result[FACE])
-    load_face(surface, found, 0, space)
-    column = (
-        space.tops[0, 0] - space.ends[0, 0], space.tops[0, 1] - space.ends[0, 1], space.tops[0, 2] - space.ends[0, 2],
-    )  # fmt: skip
     if norm2(n) == 0.0:
+        found[0, 0] = _I(result[FACE])
+        load_face(surface, found, 0, space)
         n = patch_normal(space.corners, result[PLACE], result[PLACE + 1])
     low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
     free, way = way_up(surface, parts, query, space, n, p)
-    if not free:
-        up = unit_or(column, n)
-        free, other = way_up(surface, parts, query, space, up, p)
+    if not free and norm2(through) > 0.0:
+        free, other = way_up(surface, parts, query, space, through, top)
+        if free:
+            n, way = through, other
+    if not free and norm2(up) > 0.0:
+        up = unit_or(up, n)
+        free, other = way_up(surface, parts, query, space, up, top)
         if free:
             n, way = up, other
     at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
