@@ -239,8 +239,9 @@ def _close_in(
     # A distance function grows no faster than the way: half of what parts two places of the first grid.
     corners, ways = columns.corners[chosen], thickness * columns.directions[chosen]
     sides = np.linalg.norm(corners[:, [1, 3, 2]] - corners[:, [0, 1, 0]], axis=2).max(axis=1)
-    reach = 0.125 * (sides + 2.0 * thickness * np.ptp(columns.directions[chosen], axis=1).max(axis=1))
-    reach = reach + 0.125 * np.linalg.norm(ways, axis=2).max(axis=1)
+    across = 2.0 * (sides + 2.0 * thickness * np.ptp(columns.directions[chosen], axis=1).max(axis=1))
+    down = np.linalg.norm(ways, axis=2).max(axis=1)
+    reach = 0.25 * (half[0] * across + half[2] * down)
     live, row = np.arange(len(who)), owner[who]
     early = columns.cuts(chosen)[who] if thickness > 0.0 else np.zeros(len(who), bool)
     for turn in range(56):
@@ -270,10 +271,9 @@ def _close_in(
             live = live[value[live] <= least[row[live]] + reach[who[live]]]
             half = 0.5 * half
         else:
-            # What later turns can gain is the sum of their ways, 0.72 / 0.28 of this one's; the first grid's are 2 `reach`
-            # between neighbours, four of them to a side.
-            later = 0.72 / 0.28 * 4.0 * (half[0] / 0.25)
-            live = live[value[live] <= least[row[live]] + later * reach[who[live]]]
+            # What later turns can gain is the sum of their ways, 0.72 / 0.28 of this one's.
+            later = 0.72 / 0.28 * (half[0] * across + half[2] * down)
+            live = live[value[live] <= least[row[live]] + later[who[live]]]
             half = 0.72 * half
     first = np.lexsort((value, who))
     first = first[np.unique(who[first], return_index=True)[1]]

@@ -30,6 +30,7 @@ from tests.oracles.bilinear_ground import (
     local,
     nearest_ground,
     nearest_skin,
+    points_in_ground,
     shape_distance,
 )
 from tests.oracles.displaced import grid_surface
@@ -98,6 +99,7 @@ class Tally:
     hits: int = 0
     buried: int = 0
     within: int = 0
+    nearer: int = 0
     contacts: int = 0
     wrong: list = field(default_factory=list)
     worst: dict = field(default_factory=dict)
@@ -166,6 +168,14 @@ def one_batch(rng: np.random.Generator, name: str, count: int, tally: Tally, wit
     sheet = nearest_ground(columns, shape, rows, sheet_only=True)[0]
     met = thud.intersects(surface, shape, None, poses)
     found = thud.distance(surface, shape, None, poses)
+    for k in np.flatnonzero((found.distance > 0) & (found.distance < truth - room)):
+        # Two places of one quarter of a patch may be nearest, of which the oracle follows one. A ground point that is nearer
+        # than its own proves it.
+        witness = found.point_a[k : k + 1]
+        off = shape_distance(shape, local(witness[:, None], rows[k : k + 1]))[0, 0] - found.distance[k]
+        if abs(off) <= room and points_in_ground(columns, witness)[0] <= room:
+            truth[k], point[k] = found.distance[k], witness[0]
+            tally.nearer += 1
     sure = np.abs(truth) > room
     tally.poses += count
     tally.hits += int((truth < -room).sum())
@@ -229,7 +239,20 @@ def main() -> int:
     tally = run(count, chosen.seed, with_contacts=not chosen.no_contacts, progress=True)
     for line in tally.wrong[:20]:
         print(line)
-    print(tally.poses, "poses", tally.hits, "hits", tally.buried, "buried", tally.within, "within", tally.contacts, "contacts")
+    print(
+        tally.poses,
+        "poses",
+        tally.hits,
+        "hits",
+        tally.buried,
+        "buried",
+        tally.within,
+        "within",
+        tally.contacts,
+        "contacts",
+        tally.nearer,
+        "nearer than the oracle",
+    )
     print(len(tally.wrong), "wrong; worst:", tally.worst)
     return int(len(tally.wrong) > 0)
 
