@@ -30,13 +30,14 @@ from tests.oracles.bilinear_ground import (
     local,
     nearest_ground,
     nearest_skin,
+    points_in_ground,
     shape_distance,
 )
 from tests.oracles.displaced import grid_surface
 from thud.pose import as_poses
 from thud.terrain import DisplacedSurface, from_field, from_heights
 
-SIZES = {"small": 80, "ci": 400, "standard": 20_000}
+SIZES = {"small": 80, "ci": 160, "standard": 20_000}
 
 #: In units of the largest patch's diagonal.
 TOLERANCE = 1e-6
@@ -98,6 +99,7 @@ class Tally:
     hits: int = 0
     buried: int = 0
     within: int = 0
+    nearer: int = 0
     contacts: int = 0
     wrong: list = field(default_factory=list)
     worst: dict = field(default_factory=dict)
@@ -125,11 +127,15 @@ def random_shape(rng: np.random.Generator):
 def run(count: int, seed: int = 0, *, with_contacts: bool = True, progress: bool = False) -> Tally:
     """Try `count` poses, over all surfaces alike."""
     rng, tally = np.random.default_rng(seed), Tally()
-    batch = 20
+    # Two shapes a surface in CI.
+    batch, told = (10 if count <= SIZES["ci"] else 20), 0
     names = list(surfaces())
     while tally.poses < count:
         name = names[(tally.poses // batch) % len(names)]
         one_batch(rng, name, min(batch, count - tally.poses), tally, with_contacts)
+        if progress and len(tally.wrong) > told:
+            print(*tally.wrong[told:], sep="\n", file=sys.stderr, flush=True)
+            told = len(tally.wrong)
         if progress and tally.poses % 800 == 0:
             print(
                 tally.poses, tally.hits, tally.buried, tally.within, len(tally.wrong), tally.worst, file=sys.stderr, flush=True
@@ -162,6 +168,14 @@ def one_batch(rng: np.random.Generator, name: str, count: int, tally: Tally, wit
     sheet = nearest_ground(columns, shape, rows, sheet_only=True)[0]
     met = thud.intersects(surface, shape, None, poses)
     found = thud.distance(surface, shape, None, poses)
+    for k in np.flatnonzero((found.distance > 0) & (found.distance < truth - room)):
+        # Two places of one quarter of a patch may be nearest, of which the oracle follows one. A ground point that is nearer
+        # than its own proves it.
+        witness = found.point_a[k : k + 1]
+        off = shape_distance(shape, local(witness[:, None], rows[k : k + 1]))[0, 0] - found.distance[k]
+        if abs(off) <= room and points_in_ground(columns, witness)[0] <= room:
+            truth[k], point[k] = found.distance[k], witness[0]
+            tally.nearer += 1
     sure = np.abs(truth) > room
     tally.poses += count
     tally.hits += int((truth < -room).sum())
@@ -225,7 +239,20 @@ def main() -> int:
     tally = run(count, chosen.seed, with_contacts=not chosen.no_contacts, progress=True)
     for line in tally.wrong[:20]:
         print(line)
-    print(tally.poses, "poses", tally.hits, "hits", tally.buried, "buried", tally.within, "within", tally.contacts, "contacts")
+    print(
+        tally.poses,
+        "poses",
+        tally.hits,
+        "hits",
+        tally.buried,
+        "buried",
+        tally.within,
+        "within",
+        tally.contacts,
+        "contacts",
+        tally.nearer,
+        "nearer than the oracle",
+    )
     print(len(tally.wrong), "wrong; worst:", tally.worst)
     return int(len(tally.wrong) > 0)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.terrain.collision.patch import patch_point
-from thud.terrain.collision.rays import next_primitive, ray_primitive
-from thud.terrain.collision.tolerances import GROUND_NEXT, OWN_SHEET, SLAB_ROOM
+from thud.terrain.collision.tolerances import GROUND_NEXT, SLAB_ROOM
+from thud.terrain.collision.uncut import is_uncut
 from thud.terrain.projection.alpha_triangle import AMBIGUOUS, INSIDE, UNCONVERGED
 from thud.terrain.projection.bilinear_inverse import bilinear_project
 from thud.terrain.sampling import along, node, node_base
@@ -77,34 +77,12 @@ def set_face(face, tops, ends, corners_out, above_out):
             above_out[k, axis] = tops[own, axis]
 
 
-@exact_kernel(inner="surface, vec3, vec3, f8, work_space")
-def is_uncut(surface, x, top, length, space):
-    """Whether no sheet crosses the column between x and its own sheet point; `length` of the whole column, metres."""
-    d = (top[0] - x[0], top[1] - x[1], top[2] - x[2])
-    way = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    farthest = way - OWN_SHEET * length
-    if not farthest > 0.0:
-        return True
-    d = (d[0] / way, d[1] / way, d[2] / way)
-    k = _I(0)
-    while True:
-        item, k = next_primitive(surface, x, d, farthest, k)
-        if item < 0:
-            return True
-        hit, _distance = ray_primitive(
-            surface, item, x, d, farthest, _I(1), space.ray_corners, space.ray_points, space.ray_cells, space.ray_crossings,
-            space.ray_place,
-        )  # fmt: skip
-        if hit:
-            return False
-
-
 @exact_device
-def face_is_ground(surface, corners, above, a, b, space):
+def face_is_ground(surface, quad, corners, above, a, b, space):
     """Whether point (a, b) of a face is ground: its column is not cut above it."""
     x, top = patch_point(corners, a, b), patch_point(above, a, b)
     w = (above[0, 0] - corners[0, 0], above[0, 1] - corners[0, 1], above[0, 2] - corners[0, 2])
-    return is_uncut(surface, x, top, math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), space)
+    return is_uncut(surface, quad, x, top, math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), space)
 
 
 @exact_device
@@ -119,9 +97,9 @@ def row3(points, k):
     return points[k, 0], points[k, 1], points[k, 2]
 
 
-@exact_kernel(inner="surface, vec3, work_space")
-def in_column(surface, p, space):
-    """(whether a point is ground of the columns in `space`, a, b, part of the column's length)."""
+@exact_kernel(inner="surface, i8, vec3, work_space")
+def in_column(surface, quad, p, space):
+    """(whether a point is ground of the columns in `space`, of this quad, a, b, part of the column's length)."""
     tops, ends = space.tops, space.ends
     for axis in range(3):
         low, high = math.inf, -math.inf
@@ -152,7 +130,7 @@ def in_column(surface, p, space):
         top = patch_point(tops, a, b)
         way = sub3(top, p)
         length = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
-        if is_uncut(surface, p, top, length / part if part > 0.0 else 0.0, space):
+        if is_uncut(surface, quad, p, top, length / part if part > 0.0 else 0.0, space):
             return True, a, b, part
         if status == INSIDE:
             return False, a, b, part

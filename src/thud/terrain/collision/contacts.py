@@ -33,22 +33,24 @@ from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
 from thud.terrain.collision.column import FACES, load_column, set_face
-from thud.terrain.collision.ground_walk import near_ground_parts, part_center, part_in_ground, walk_ground
+from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
 from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import line_meets_patch, patch_normal
-from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
+from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
     LIFT_APART,
     LIFT_CLEAR,
     LIFT_LEAST,
+    LIFT_SAME,
     LIFT_STEEP,
+    LIFT_STEPS,
     ON_EDGE,
     SAME_NORMAL,
 )
 from thud.terrain.collision.volumes import set_points
-from thud.terrain.collision.walk import heights, part_box, walk_part
+from thud.terrain.collision.walk import heights, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, PartQuery, new_work_space
 from thud.terrain.surface_arrays import SIDE
 
@@ -57,9 +59,9 @@ _I = np.int64
 
 # Columns of a contact: depth, normal from the ground to the part (3), point on the ground (3), part, number of face and of the
 # part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 where the
-# depth is one to the tetrahedron of the patch; 1 to be left out.
-DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT = 0, 1, 4, 7, 8, 9, 10, 11, 12
-CONTACT = 13
+# depth is one to the tetrahedron of the patch; 1 to be left out; 1 where it is at a vertex of the part.
+DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT, CORNER = 0, 1, 4, 7, 8, 9, 10, 11, 12, 13
+CONTACT = 14
 
 
 @device
@@ -69,7 +71,7 @@ def put_contact(contacts, k, depth, n, p, part, number, row, edge):
     contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2] = n
     contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
     contacts[k, ROW], contacts[k, EDGE] = np.float64(row), (1.0 if edge else 0.0)
-    contacts[k, ROUGH], contacts[k, OUT] = 0.0, 0.0
+    contacts[k, ROUGH], contacts[k, OUT], contacts[k, CORNER] = 0.0, 0.0, 0.0
 
 
 @device
@@ -83,14 +85,6 @@ def load_face(surface, found, k, space):
     """Face k of those found, as the patch in `space`."""
     load_column(surface, found[k, 1], found[k, 2], found[k, 3], space.tops, space.ends)
     set_face(found[k, 0], space.tops, space.ends, space.corners, space.above)
-
-
-@device
-def patch_size(corners):
-    """The longer diagonal."""
-    d = (corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2])
-    e = (corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2])
-    return math.sqrt(max(norm2(d), norm2(e)))
 
 
 @device
@@ -120,12 +114,21 @@ def rough_lift(parts, query, space, n, margin):
     return found, up - time * way, (p[0] + o[0], p[1] + o[1], p[2] + o[2])
 
 
-@kernel(inner="surface, parts, part_query, work_space, vec3, f8")
-def lift(surface, parts, query, space, n, margin):
+@kernel(inner="parts, part_query, work_space, vec3, f8, f8")
+def lift(parts, query, space, n, margin, depth):
     """(found, depth, point): how far a part must be lifted along n to clear the patch in `space`; negative if it can be
-    lowered, by no more than `margin`."""
+    lowered, by no more than `margin`. depth: that of the patch's tetrahedron, from where it is lowered by their distance."""
     a, b, r, t, _m, _mode = query
     zero = (0.0, 0.0, 0.0)
+    least = LIFT_SAME * patch_size(space.corners)
+    lower, p = depth, zero
+    for _ in range(LIFT_STEPS):
+        done, lower, p = settled(parts, query, space, n, depth, p)
+        if not done:
+            break
+        if abs(lower - depth) <= least:
+            return True, lower, p
+        depth = lower
     good, up, way = start_of_lift(parts, query, space.corners, n, margin)
     if not good:
         return False, 0.0, zero
@@ -134,14 +137,22 @@ def lift(surface, parts, query, space, n, margin):
     hit, status, time, p, _n = patch_query(parts, PartQuery(a, b, r, start, down, _I(CAST)), space, 1.0)
     if not hit or (status != HIT and status != CAST_UNCONVERGED):
         return False, 0.0, zero
-    _found, depth, p = settled(surface, parts, query, space, n, up - time * way, p)
-    return settled(surface, parts, query, space, n, depth, p)
+    depth, p = settled_twice(parts, query, space, n, up - time * way, p)
+    return True, depth, p
 
 
-@kernel(inner="surface, parts, part_query, work_space, vec3, f8, vec3")
-def settled(surface, parts, query, space, n, depth, p):
-    """(found, depth, point): a depth along n that a cast onto the patch in `space` ended a little early for, made exact: from a
-    little above there, their distance is the rest of the way."""
+@device
+def settled_twice(parts, query, space, n, depth, p):
+    """(depth, point)"""
+    _done, depth, p = settled(parts, query, space, n, depth, p)
+    _done, depth, p = settled(parts, query, space, n, depth, p)
+    return depth, p
+
+
+@kernel(inner="parts, part_query, work_space, vec3, f8, vec3")
+def settled(parts, query, space, n, depth, p):
+    """(done, depth, point): a depth along n that is a little too much for the patch in `space`, made exact: from a little above
+    there, their distance is the rest of the way. Not done where they are not apart there, or along the patch."""
     a, b, r, t, still, _mode = query
     corners = space.corners
     back = depth + LIFT_APART * patch_size(corners)
@@ -150,7 +161,7 @@ def settled(surface, parts, query, space, n, depth, p):
     hit, status, d, q, away = patch_query(parts, above, space, math.inf)
     steep = dot(n, away)
     if not hit or status != SEPARATED or not steep > LIFT_STEEP:
-        return True, depth, p
+        return False, depth, p
     # The part's point, where the part is; along n from there to the patch itself.
     y = (q[0] + d * away[0] - back * n[0], q[1] + d * away[1] - back * n[1], q[2] + d * away[2] - back * n[2])
     depth = back - d / steep
@@ -293,7 +304,7 @@ def make_exact(surface, parts, query, space, margin, kept, contacts):
         if contacts[k, ROUGH] > 0.0:
             load_face(surface, space.found, _I(contacts[k, ROW]), space)
             n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
-            hit, depth, p = lift(surface, parts, query, space, n, margin)
+            hit, depth, p = lift(parts, query, space, n, margin, contacts[k, DEPTH])
             if not hit or depth < -margin:
                 continue
             contacts[k, DEPTH] = depth
@@ -376,6 +387,77 @@ def shortest_way(space, kept, contacts):
     return stay
 
 
+@device
+def covered_by(contacts, i, j, k, m, least):
+    """Whether contact i lies, seen along its normal, in the triangle of three others of the same normal, and no more than
+    `least` deeper than they are there."""
+    n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
+    p = contact_point(contacts, j)
+    e, f, w = sub(contact_point(contacts, k), p), sub(contact_point(contacts, m), p), sub(contact_point(contacts, i), p)
+    area = dot(cross(e, f), n)
+    if not abs(area) > least * least:
+        return False
+    u, v = dot(cross(w, f), n) / area, dot(cross(e, w), n) / area
+    if min(u, min(v, 1.0 - u - v)) < -ON_EDGE:
+        return False
+    depth = (1.0 - u - v) * contacts[j, DEPTH] + u * contacts[k, DEPTH] + v * contacts[m, DEPTH]
+    return contacts[i, DEPTH] <= depth + least
+
+
+@device
+def corner_along(contacts, i, j):
+    """Whether contact j is at a vertex and has the normal of contact i."""
+    return contacts[j, CORNER] > 0.0 and (
+        contacts[i, ALONG] * contacts[j, ALONG] + contacts[i, ALONG + 1] * contacts[j, ALONG + 1]
+        + contacts[i, ALONG + 2] * contacts[j, ALONG + 2] > 1.0 - SAME_NORMAL
+    )  # fmt: skip
+
+
+@device
+def same_place(contacts, j, p, least):
+    """Whether contact j is at p."""
+    return norm2(sub(p, contact_point(contacts, j))) <= least * least
+
+
+@device
+def known_corner(contacts, i, kept, p, least):
+    """Whether a vertex at p is a contact along the normal of contact i already: on an edge it is below two patches."""
+    known = False
+    for j in range(kept):
+        known = known or (corner_along(contacts, i, j) and same_place(contacts, j, p, least))
+    return known
+
+
+@device
+def covered(contacts, i, kept, least):
+    """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
+    which of its points comes out is left to rounding."""
+    for j in range(kept):
+        if corner_along(contacts, i, j):
+            if same_place(contacts, j, contact_point(contacts, i), least) and contacts[i, DEPTH] <= contacts[j, DEPTH] + least:
+                return True
+            for k in range(j + 1, kept):
+                if corner_along(contacts, i, k):
+                    for m in range(k + 1, kept):
+                        if corner_along(contacts, i, m) and covered_by(contacts, i, j, k, m, least):
+                            return True
+    return False
+
+
+@kernel(inner="i8, f8, f8[:,::1]")
+def drop_covered(kept, least, contacts):
+    """Leave out contacts that vertices cover. Returns how many stay."""
+    stay = 0
+    for i in range(kept):
+        contacts[i, OUT] = 1.0 if contacts[i, CORNER] == 0.0 and covered(contacts, i, kept, least) else 0.0
+    for i in range(kept):
+        if contacts[i, OUT] == 0.0:
+            for column in range(CONTACT):
+                contacts[stay, column] = contacts[i, column]
+            stay += 1
+    return stay
+
+
 @kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
 def add_vertices(surface, parts, query, space, margin, kept, contacts):
     """Append vertices of a box or hull that lie below a face that the part touches, along the contact's direction, as far as
@@ -385,7 +467,7 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
     if (kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0:
         return kept
     many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
-    first, center = kept, part_center(parts, b, r, t)
+    first, center, least = kept, middle_of(parts, query), 0.0
     for k in range(first):
         load_face(surface, space.found, _I(contacts[k, ROW]), space)
         n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
@@ -402,23 +484,55 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
             if not done or x < 0.0 or y < 0.0 or x > 1.0 or y > 1.0 or depth < -margin:
                 continue
             p = (v[0] + depth * n[0], v[1] + depth * n[1], v[2] + depth * n[2])
-            if norm2(sub(p, contact_point(contacts, k))) <= least * least:
+            if known_corner(contacts, k, kept, p, least):
                 continue
             number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(which + 1))
+            if same_place(contacts, k, p, least):
+                # The contact is at the vertex, and is named by it.
+                contacts[k, PATCH], contacts[k, CORNER] = np.float64(number), 1.0
+                continue
             put_contact(contacts, kept, depth, n, p, b, number, _I(contacts[k, ROW]), False)
+            contacts[kept, CORNER] = 1.0
             kept += 1
-    return kept
+    return _I(drop_covered(kept, least, contacts))
+
+
+@kernel(inner="surface, parts, part_query, work_space, vec3, vec3")
+def way_up(surface, parts, query, space, n, p):
+    """(free, length): how far a part must go along n to be free: beyond a point p of a face, and on by its own height as long
+    as something is in the way."""
+    a, b, r, t, still, _mode = query
+    low, high = heights(parts, b, r, t, n)
+    way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
+    for _ in range(BURIED_STEPS):
+        at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
+        there = PartQuery(a, b, r, at, still, _I(MEET))
+        part_box(parts, b, r, at, space.box)
+        space.result[BEST] = 0.0
+        if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
+            return True, way
+        way += high - low
+    return False, way
 
 
 @kernel(inner="surface, parts, part_query, work_space, f8[:,::1]")
 def buried_contact(surface, parts, query, space, contacts_out):
     """The contact of a part that touches no face from outside and is in the ground: out through the nearest face, along the
-    way to it, until it is free; then back until it touches. Returns how many, 0 or 1."""
+    way to it, until it is free; then back until it touches. Where that way leads on into the ground, as through a bottom that
+    lies in other columns, out through the sheet; or up its columns, as from below one wall of a groove. Returns how many, 0
+    or 1."""
     a, b, r, t, still, _mode = query
     result, found, box = space.result, space.found, space.box
     result[BEST], result[STATUS] = math.inf, SEPARATED
     near = PartQuery(a, b, r, t, still, _I(DISTANCE))
-    hits = walk_part(surface, parts, near, space, _I(0))
+    hits = walk_nearest(surface, parts, near, space)
+    up, top = (0.0, 0.0, 0.0), (result[POINT], result[POINT + 1], result[POINT + 2])
+    through = (-result[AWAY], -result[AWAY + 1], -result[AWAY + 2])
+    if hits > 0:
+        load_column(surface, found[0, 1], found[0, 2], found[0, 3], space.tops, space.ends)
+        up = (
+            space.tops[0, 0] - space.ends[0, 0], space.tops[0, 1] - space.ends[0, 1], space.tops[0, 2] - space.ends[0, 2],
+        )  # fmt: skip
     hits += walk_ground(surface, parts, near, space, _I(0))
     if hits == 0:
         return 0
@@ -427,19 +541,19 @@ def buried_contact(surface, parts, query, space, contacts_out):
         found[0, 0] = _I(result[FACE])
         load_face(surface, found, 0, space)
         n = patch_normal(space.corners, result[PLACE], result[PLACE + 1])
-    low, high = heights(parts, b, r, t, n)
+    low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
-    # Up to the tangent plane of the face, and on by its own height as long as something is in the way.
-    way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
-    for _ in range(BURIED_STEPS):
-        at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
-        there = PartQuery(a, b, r, at, still, _I(MEET))
-        part_box(parts, b, r, at, box)
-        result[BEST] = 0.0
-        if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
-            break
-        way += high - low
+    free, way = way_up(surface, parts, query, space, n, p)
+    if not free and norm2(through) > 0.0:
+        free, other = way_up(surface, parts, query, space, through, top)
+        if free:
+            n, way = through, other
+    if not free and norm2(up) > 0.0:
+        up = unit_or(up, n)
+        free, other = way_up(surface, parts, query, space, up, top)
+        if free:
+            n, way = up, other
     at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
     back = PartQuery(a, b, r, at, (-way * n[0], -way * n[1], -way * n[2]), _I(CAST))
     part_box(parts, b, r, at, box)
@@ -451,8 +565,7 @@ def buried_contact(surface, parts, query, space, contacts_out):
     if hits > 0 and result[STATUS] == HIT:
         load_face(surface, found, 0, space)
         depth, p = way * (1.0 - result[BEST]), (result[POINT], result[POINT + 1], result[POINT + 2])
-        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
-        _found, depth, p = settled(surface, parts, query, space, n, depth, p)
+        depth, p = settled_twice(parts, query, space, n, depth, p)
     put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, found, _I(0), _I(0)), 0, False)
     return 1
 

@@ -17,8 +17,9 @@ from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
 from thud.math.pose import transform
 from thud.math.vec3 import dot, norm2, sub
-from thud.shapes.packed import CENTER, KIND, RADIUS
+from thud.shapes.packed import KIND, RADIUS
 from thud.shapes.shape import HALF_SPACE
+from thud.terrain.bounding.planes import corner
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.column import (
     BOTTOM,
@@ -35,7 +36,7 @@ from thud.terrain.collision.column import (
 from thud.terrain.collision.ground import project
 from thud.terrain.collision.nearest import foot_on_patch
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
-from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import BESIDE, HEIGHT_SLACK, OWN_SHEET
 from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
 from thud.terrain.collision.walk import box_out_of_reach, heights, heights_apart, placed_node
@@ -118,7 +119,7 @@ def in_columns(surface, p, space, item, quad, x0, y0, x1, y1):
         for i in range(x0, x1):
             if in_outline(shape, i, j, i + 1, j + 1):
                 load_column(surface, quad, i, j, space.tops, space.ends)
-                inside, a, b, part = in_column(surface, p, space)
+                inside, a, b, part = in_column(surface, quad, p, space)
                 if inside:
                     return True, _I(i), _I(j), a, b, part
     return False, _I(0), _I(0), 0.0, 0.0, 0.0
@@ -187,12 +188,6 @@ def in_ground(surface, p, space):
     return False, _I(-1), _I(0), _I(0), 0.0, 0.0, 0.0
 
 
-@device
-def part_center(parts, b, r, t):
-    """Where the middle of a part is."""
-    return transform(r, t, (parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]))
-
-
 @kernel(inner="surface, parts, part_query, work_space, i8, i8, i8, i8, i8")
 def column_faces(surface, parts, query, space, quad, x, y, rims, count):
     """Ask bottom and sides of one patch's columns. Returns how many faces have been found."""
@@ -213,8 +208,8 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
         # Where it is met the face must be ground.
         u, v = result[PLACE], result[PLACE + 1]
         if mode <= GATHER:
-            u, v = foot_on_patch(space.corners, part_center(parts, query.b, query.r, query.t), u, v)
-        if not face_is_ground(surface, space.corners, space.above, u, v, space):
+            u, v = foot_on_patch(space.corners, middle_of(parts, query), u, v)
+        if not face_is_ground(surface, quad, space.corners, space.above, u, v, space):
             continue
         if mode == GATHER:
             if count < found.shape[0]:
@@ -234,15 +229,59 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
 
 
 @device
-def beyond_ground(surface, k, quad, low, high, rise, reach):
-    """Whether heights along a primitive's normal, rising by `rise`, miss its bottom, and its sides if its quad has any, by more
+def beyond_ground(surface, k, rims, low, high, rise, reach):
+    """Whether heights along a primitive's normal, rising by `rise`, miss its bottom, and its sides if it has any, by more
     than `reach`."""
     least, most = surface.fall[k, 0], surface.fall[k, 1]
     offset = surface.planes[k, OFFSET]
-    top = surface.planes[k, UPPER] + (max(most, 0.0) if surface.rim[quad] != 0 else most)
+    top = surface.planes[k, UPPER] + (max(most, 0.0) if rims != 0 else most)
     return low + min(rise, 0.0) - offset > top + reach or high + max(rise, 0.0) - offset < (
         surface.planes[k, LOWER] + min(least, 0.0) - reach
     )
+
+
+@device
+def sides_in_reach(surface, query, box, best, k, quad):
+    """Which sides of its quad's ground a part may come to at primitive k, as bits. What lies at length l over an edge of the
+    primitive is between its two vertices, moved by l."""
+    rims, kept = _I(surface.rim[quad]), _I(0)
+    if rims == 0:
+        return kept
+    far = surface.ratio * _I(surface.quads[quad, SIDE])
+    least, most = surface.planes[k, LEAST] - surface.thickness, surface.planes[k, MOST]
+    for bit in range(4):
+        if (rims >> bit) & 1 == 0:
+            continue
+        lx, ly, lz, ux, uy, uz = math.inf, math.inf, math.inf, -math.inf, -math.inf, -math.inf
+        ends = 0
+        for i in range(3 if surface.primitives[k, V3] < 0 else 4):
+            x, y = corner(surface, k, i, quad)
+            if (x if bit & 1 else y) != (far if bit == 1 or bit == 2 else 0):
+                continue
+            ends += 1
+            v = surface.primitives[k, i]
+            px, py, pz = surface.vertices[v, 0], surface.vertices[v, 1], surface.vertices[v, 2]
+            nx, ny, nz = surface.vertices[v, 3], surface.vertices[v, 4], surface.vertices[v, 5]
+            lx, ux = min(lx, px + min(least * nx, most * nx)), max(ux, px + max(least * nx, most * nx))
+            ly, uy = min(ly, py + min(least * ny, most * ny)), max(uy, py + max(least * ny, most * ny))
+            lz, uz = min(lz, pz + min(least * nz, most * nz)), max(uz, pz + max(least * nz, most * nz))
+        if ends < 2:
+            continue
+        x, y, z = HEIGHT_SLACK * (abs(lx) + abs(ux)), HEIGHT_SLACK * (abs(ly) + abs(uy)), HEIGHT_SLACK * (abs(lz) + abs(uz))
+        if not box_out_of_reach(query, box, best, lx - x, ly - y, lz - z, ux + x, uy + y, uz + z):
+            kept |= 1 << bit
+    return kept
+
+
+@device
+def sides_of_cell(surface, quad, pace, x, y, rims):
+    """Those sides of a quad that cell (x, y) of `pace` samples is at."""
+    far = surface.ratio * _I(surface.quads[quad, SIDE])
+    bits = _I(1) if y == 0 else _I(0)
+    bits |= _I(2) if (x + 1) * pace == far else _I(0)
+    bits |= _I(4) if (y + 1) * pace == far else _I(0)
+    bits |= _I(8) if x == 0 else _I(0)
+    return bits & rims
 
 
 @device
@@ -251,7 +290,7 @@ def beside_box(parts, query, lx, ly, lz, ux, uy, uz):
     b, r, t = query.b, query.r, query.t
     if parts.ints[b, KIND] == HALF_SPACE:
         return False
-    c, p = (0.5 * (lx + ux), 0.5 * (ly + uy), 0.5 * (lz + uz)), part_center(parts, b, r, t)
+    c, p = (0.5 * (lx + ux), 0.5 * (ly + uy), 0.5 * (lz + uz)), middle_of(parts, query)
     d = sub(p, c)
     length = math.sqrt(norm2(d))
     if not length > 0.0:
@@ -343,12 +382,13 @@ def walk_ground(surface, parts, query, space, count):
         if item < 0:
             continue
         n, quad = normal_of(surface, item), _I(surface.primitives[item, QUAD])
-        rims = _I(surface.rim[quad])
+        rims = sides_in_reach(surface, query, box, result[BEST], item, quad)
         low, high = heights(parts, b, r, t, n)
         rise = dot(n, m) * result[BEST] if mode == CAST else 0.0
         reach = result[BEST] if mode == DISTANCE else 0.0
-        if beyond_ground(surface, item, quad, low, high, rise, reach):
+        if beyond_ground(surface, item, rims, low, high, rise, reach):
             continue
+        sides_alone = beyond_ground(surface, item, _I(0), low, high, rise, reach)
         if mode <= GATHER and (
             primitive_below(surface, item, rims, axis, axis_low) or beside_box(parts, query, lx, ly, lz, ux, uy, uz)
         ):
@@ -359,13 +399,16 @@ def walk_ground(surface, parts, query, space, count):
         while depth > 0:
             depth -= 1
             step, x, y = cells[depth, 0], cells[depth, 1], cells[depth, 2]
-            finer = step // 2
+            finer, pace = step // 2, step * surface.ratio
+            sides = sides_of_cell(surface, quad, pace, x, y, rims)
+            if sides_alone and sides == 0:
+                continue
             if step > 1:
                 code, flat = load_cell(surface, quad, step, x, y, points)
                 if code != EXTREME:
                     if mode <= GATHER and below_part(points, axis, fall, axis_low):
                         continue
-                    more = drop_cell(surface, quad, step, x, y, rims, points)
+                    more = drop_cell(surface, quad, step, x, y, sides, points)
                     if out_of_reach_by(query, space, points, (n, low + min(rise, 0.0), high + max(rise, 0.0)), more):
                         continue
                     if mode <= GATHER:
@@ -378,11 +421,10 @@ def walk_ground(surface, parts, query, space, count):
             if finer >= 2:
                 depth = push_finer(surface, shape, step, x, y, finer, cells, depth)
                 continue
-            pace = step * surface.ratio
             for j in range(y * pace, (y + 1) * pace):
                 for i in range(x * pace, (x + 1) * pace):
                     if in_outline(shape, i, j, i + 1, j + 1):
-                        count = column_faces(surface, parts, query, space, quad, _I(i), _I(j), rims, count)
+                        count = column_faces(surface, parts, query, space, quad, _I(i), _I(j), sides, count)
                         if mode == MEET and count > 0:
                             return count
     return count
@@ -425,7 +467,9 @@ def box_near_ground(surface, r, c, h, box, inside):
                 height + half >= surface.planes[item, LOWER] + min(surface.fall[item, 0], 0.0)
             ):
                 return True
-        elif not beyond_ground(surface, item, _I(surface.primitives[item, QUAD]), middle - half, middle + half, 0.0, 0.0):
+        elif not beyond_ground(
+            surface, item, _I(surface.rim[_I(surface.primitives[item, QUAD])]), middle - half, middle + half, 0.0, 0.0
+        ):
             return True
     return False
 
@@ -460,7 +504,7 @@ def near_ground_parts(surface, shape, r, t, margin, inside, box, parts_out):
 def part_inside(surface, parts, query, space):
     """(whether the middle of a part is in the ground, quad, x, y of the patch above, the middle). A part that touches no face
     of the ground is inside as a whole or not at all."""
-    p = part_center(parts, query.b, query.r, query.t)
+    p = middle_of(parts, query)
     if parts.ints[query.b, KIND] == HALF_SPACE:
         return False, _I(-1), _I(0), _I(0), p
     inside, quad, x, y, _a, _b, _part = in_ground(surface, p, space)

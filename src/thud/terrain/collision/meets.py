@@ -22,10 +22,10 @@ from thud.shapes.shape import BOX, HALF_SPACE, HULL
 from thud.terrain.collision.column import load_column, set_face
 from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, walk_ground
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import load_patch
+from thud.terrain.collision.patch import load_patch, patch_size
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
-from thud.terrain.collision.tolerances import CAST_MORE, CAST_REST, CAST_STEEP
-from thud.terrain.collision.walk import near_parts, part_box, walk_part
+from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP
+from thud.terrain.collision.walk import near_parts, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
 _I = np.int64
@@ -151,7 +151,7 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
                     place_out[row, 0], place_out[row, 1], place_out[row, 2], place_out[row, 3] = b, quad, x, y
                     break
             result[BEST], result[STATUS] = best, SEPARATED
-            hits = walk_part(surface, parts, query, space, _I(0))
+            hits = walk_nearest(surface, parts, query, space)
             if hits == 0 or result[STATUS] != OVERLAPPING:
                 # Bottom and sides of the ground may be nearer.
                 hits += walk_ground(surface, parts, query, space, _I(0))
@@ -194,7 +194,10 @@ def exact_time(surface, parts, query, space, time, p, n):
         return time, p, n
     speed, rest = math.sqrt(norm2(m)), CAST_REST * parts.reals[b, BOUND]
     rest += 16.0 * UNIT_ROUNDOFF * (abs(t[0]) + abs(t[1]) + abs(t[2]) + speed)
-    reach = math.inf
+    # It stopped at a piece that touches, which leaves its patch by CAST_FLAT at most.
+    load_column(surface, space.found[0, 1], space.found[0, 2], space.found[0, 3], space.tops, space.ends)
+    set_face(_I(result[FACE]), space.tops, space.ends, space.corners, space.above)
+    reach = 2.0 * (CAST_FLAT * patch_size(space.corners) + rest)
     for _ in range(CAST_MORE):
         at = (t[0] + time * m[0], t[1] + time * m[1], t[2] + time * m[2])
         near = PartQuery(a, b, r, at, (0.0, 0.0, 0.0), _I(DISTANCE))
@@ -203,6 +206,9 @@ def exact_time(surface, parts, query, space, time, p, n):
         hits = walk_part(surface, parts, near, space, _I(0))
         if hits == 0 or result[STATUS] != OVERLAPPING:
             hits += walk_ground(surface, parts, near, space, _I(0))
+        if hits == 0 and reach < math.inf:
+            reach = math.inf
+            continue
         if hits == 0 or result[STATUS] != SEPARATED:
             break
         p, n = load_row(result, POINT), load_row(result, AWAY)
@@ -281,7 +287,7 @@ def surface_points_rows(
         for k in range(3):
             result[POINT + k] = 0.0
         query = PartQuery(a, b, r, t, still, _I(DISTANCE))
-        walk_part(surface, parts, query, space, _I(0))
+        walk_nearest(surface, parts, query, space)
         best, p = result[BEST], load_row(result, POINT)
         if result[STATUS] == SEPARATED and found[0, 1] >= 0:
             load_patch(surface, found[0, 1], found[0, 2], found[0, 3], space.corners)

@@ -13,6 +13,7 @@ from thud._core.decorators import exact_device, exact_kernel, kernel
 from thud._core.status import SEPARATED
 from thud.convex.convex_pair import pair_distance
 from thud.convex.gjk import center_axis
+from thud.shapes.packed import RADIUS
 from thud.terrain.collision.patch import patch_point, tangents
 from thud.terrain.collision.tolerances import FOOT_STEPS, NEAREST_STEP, NEAREST_TURNS
 from thud.terrain.collision.volumes import set_points
@@ -73,25 +74,37 @@ def foot_on_patch(corners, p, a, b):
     return a, b
 
 
+@kernel(inner="parts, part_query, work_space, f8, f8, vec3")
+def foot_and_back(parts, query, space, u, v, y):
+    """(outcome, u, v, point of the patch in `space`, its distance from the part, normal to it): a point y projected onto the
+    patch, near (u, v), and that one onto the part."""
+    a, b, r, t, _m, _mode = query
+    u, v = foot_on_patch(space.corners, y, u, v)
+    x = patch_point(space.corners, u, v)
+    space.points[0, 0], space.points[0, 1], space.points[0, 2] = x
+    o = set_points(parts, a, space.points, 1)
+    at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
+    outcome, far, _q, away = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), math.inf)
+    return outcome, u, v, x, far, away
+
+
 @kernel(inner="parts, part_query, work_space, f8, vec3, vec3")
 def exact_nearest(parts, query, space, d, p, n):
     """(distance, point of the patch, normal to the part) from those that were found for the patch in `space`, apart from each
     other; result[PLACE]: where in the patch."""
     corners, result = space.corners, space.result
-    a, b, r, t, _m, _mode = query
     u, v = result[PLACE], result[PLACE + 1]
     size2 = gap2(corners, (corners[3, 0], corners[3, 1], corners[3, 2]), 0.0, 0.0)
-    y = (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
+    # Of what is rounded, the core's point: it moves less from turn to turn.
+    radius = parts.reals[query.b, RADIUS]
+    reach = d + radius
+    y = (p[0] + reach * n[0], p[1] + reach * n[1], p[2] + reach * n[2])
     for _ in range(NEAREST_TURNS):
-        u, v = foot_on_patch(corners, y, u, v)
-        x = patch_point(corners, u, v)
-        space.points[0, 0], space.points[0, 1], space.points[0, 2] = x
-        o = set_points(parts, a, space.points, 1)
-        at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
-        outcome, far, _q, away = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), math.inf)
+        outcome, u, v, x, far, away = foot_and_back(parts, query, space, u, v, y)
         if outcome != SEPARATED:
             return d, p, n
-        z = (x[0] + far * away[0], x[1] + far * away[1], x[2] + far * away[2])
+        reach = far + radius
+        z = (x[0] + reach * away[0], x[1] + reach * away[1], x[2] + reach * away[2])
         step = (z[0] - y[0]) * (z[0] - y[0]) + (z[1] - y[1]) * (z[1] - y[1]) + (z[2] - y[2]) * (z[2] - y[2])
         d, p, n, y = far, x, away, z
         if step <= NEAREST_STEP * NEAREST_STEP * size2:

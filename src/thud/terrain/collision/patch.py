@@ -60,6 +60,14 @@ def patch_normal(corners, a, b):
 
 
 @exact_device
+def patch_size(corners):
+    """The longer diagonal."""
+    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
+    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
+    return math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
+
+
+@exact_device
 def twist(corners):
     """Length of p11 - p10 - p01 + p00: the patch leaves its bounding triangles by at most a quarter of it."""
     x = corners[3, 0] - corners[1, 0] - corners[2, 0] + corners[0, 0]

@@ -17,14 +17,17 @@ from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCON
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
-from thud.terrain.collision.patch import patch_point, twist
-from thud.terrain.collision.tolerances import CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST
+from thud.math.pose import transform
+from thud.shapes.packed import CENTER, RADIUS
+from thud.terrain.collision.nearest import foot_and_back
+from thud.terrain.collision.patch import patch_point, patch_size, twist
+from thud.terrain.collision.tolerances import BOUND_TURNS, CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST
 from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.work_space import PLACE
 
 _I = np.int64
 
-MEET, GATHER, DISTANCE, CAST = 0, 1, 2, 3
+MEET, GATHER, CAST, DISTANCE, NEARBY = 0, 1, 2, 3, 4
 
 # Columns of pieces: lowest corner in the patch, side, distance or time.
 SIDE_OF, VALUE = 2, 3
@@ -58,10 +61,10 @@ def line_point(parts, query, space, x0, y0, x1, y1):
     return q[0] + o[0], q[1] + o[1], q[2] + o[2]
 
 
-@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8, f8")
-def piece_query(parts, query, space, x, y, w, best, since):
+@kernel(inner="parts, part_query, work_space, f8, f8, f8, f8, f8, vec3")
+def piece_query(parts, query, space, x, y, w, best, since, away):
     """(counts, outcome, distance or time, point, normal) of a part and the tetrahedron of a piece of the patch in `space`.
-    since: no time before it comes into question."""
+    since: no time before it comes into question. away: the normal of what is near to the piece, where it is known; else 0."""
     a, b, r, t, m, mode = query
     points = space.points
     for k in range(4):
@@ -72,8 +75,11 @@ def piece_query(parts, query, space, x, y, w, best, since):
     if mode <= GATHER:
         outcome = pair_intersects(parts, a, b, r, at, center_axis(parts, a, b, r, at))[0]
         return outcome != SEPARATED, _I(outcome), np.float64(outcome), o, zero
-    if mode == DISTANCE:
-        outcome, d, q, n = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), best)
+    if mode >= DISTANCE:
+        axis = (-away[0], -away[1], -away[2])
+        if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+            axis = center_axis(parts, a, b, r, at)
+        outcome, d, q, n = pair_distance(parts, a, b, r, at, axis, best)
         counts = outcome == OVERLAPPING or d < best
     else:
         at = (at[0] + since * m[0], at[1] + since * m[1], at[2] + since * m[2])
@@ -85,15 +91,53 @@ def piece_query(parts, query, space, x, y, w, best, since):
     return counts, _I(outcome), d, (q[0] + o[0], q[1] + o[1], q[2] + o[2]), n
 
 
+@kernel(inner="parts, part_query, work_space, f8, vec3, i8")
+def nearby(parts, query, space, best, y, turns):
+    """(found, status, distance, point, normal) of a place of the patch that is nearer than `best`, by projections onto patch
+    and part in turn from a point y: an upper bound, most often the least distance itself. result[PLACE]: where."""
+    u, v, found, radius = 0.5, 0.5, False, parts.reals[query.b, RADIUS]
+    p, n = y, (0.0, 0.0, 0.0)
+    for _ in range(turns):
+        outcome, u, v, x, far, away = foot_and_back(parts, query, space, u, v, y)
+        if outcome == OVERLAPPING:
+            space.result[PLACE], space.result[PLACE + 1] = u, v
+            return True, _I(OVERLAPPING), 0.0, x, (0.0, 0.0, 0.0)
+        if outcome != SEPARATED:
+            break
+        if far < best:
+            found, best, p, n = True, far, x, away
+            space.result[PLACE], space.result[PLACE + 1] = u, v
+        # Of what is rounded, the core's point.
+        far += radius
+        y = (x[0] + far * away[0], x[1] + far * away[1], x[2] + far * away[2])
+    return found, _I(SEPARATED), best, p, n
+
+
+@device
+def middle_of(parts, query):
+    """Where the middle of a part is."""
+    b = query.b
+    return transform(query.r, query.t, (parts.reals[b, CENTER], parts.reals[b, CENTER + 1], parts.reals[b, CENTER + 2]))
+
+
+@kernel(inner="parts, part_query, work_space, f8")
+def patch_bound(parts, query, space, best):
+    """A distance that some place of the patch in `space` is within, if that is less than `best`; else `best`."""
+    zero = (0.0, 0.0, 0.0)
+    counts, outcome, d, p, n = piece_query(parts, query, space, 0.0, 0.0, 1.0, best, 0.0, zero)
+    if not counts or outcome != SEPARATED:
+        return best
+    y = (p[0] + d * n[0], p[1] + d * n[1], p[2] + d * n[2])
+    return nearby(parts, query, space, best, y, _I(1))[2]
+
+
 @kernel(inner="parts, part_query, work_space, f8")
 def patch_query(parts, query, space, best):
     """(found, status, distance or time, point, normal) of a part and the patch in `space`. Only what is nearer or earlier than
     `best` counts. result[PLACE]: the middle of the piece that was found."""
     mode, corners, pieces = query.mode, space.corners, space.pieces
     zero = (0.0, 0.0, 0.0)
-    x, y, z = corners[3, 0] - corners[0, 0], corners[3, 1] - corners[0, 1], corners[3, 2] - corners[0, 2]
-    u, v, w = corners[2, 0] - corners[1, 0], corners[2, 1] - corners[1, 1], corners[2, 2] - corners[1, 2]
-    size = math.sqrt(max(x * x + y * y + z * z, u * u + v * v + w * w))
+    size = patch_size(corners)
     off = 0.25 * twist(corners)
     flat = (CAST_FLAT if mode == CAST else PATCH_FLAT) * size
     found, status, p, n = False, _I(SEPARATED), zero, zero
@@ -101,24 +145,34 @@ def patch_query(parts, query, space, best):
     if mode == CAST:
         way = math.sqrt(query.m[0] * query.m[0] + query.m[1] * query.m[1] + query.m[2] * query.m[2])
         early = CAST_EARLY * size / way if way > 0.0 else 0.0
-    counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best, 0.0)
+    counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best, 0.0, zero)
     if not counts:
         return False, _I(UNCONVERGED if mode == DISTANCE and outcome == UNCONVERGED else SEPARATED), best, p, n
-    # Below `bound` there is something on the patch; nothing at or beyond it is looked at.
-    bound = best
+    # Below `bound` there is something on the patch; nothing at or beyond it, or nearer by less than `room`, is looked at.
+    bound, room = best, 0.0
+    if mode == DISTANCE:
+        own = middle_of(parts, query)
+        if outcome == SEPARATED:
+            far = value + parts.reals[query.b, RADIUS]
+            own = (q[0] + far * away[0], q[1] + far * away[1], q[2] + far * away[2])
+        found, status, bound, p, n = nearby(parts, query, space, best, own, _I(BOUND_TURNS))
+        if status == OVERLAPPING:
+            return found, status, bound, p, n
+        if found:
+            room = flat
     pieces[0, 0], pieces[0, 1], pieces[0, SIDE_OF], pieces[0, VALUE] = 0.0, 0.0, 1.0, value
     depth = 1
     while depth > 0:
         depth -= 1
         x, y, w, value = pieces[depth, 0], pieces[depth, 1], pieces[depth, SIDE_OF], pieces[depth, VALUE]
-        if mode > GATHER and (value > bound or (found and value >= bound)):
+        if mode > GATHER and (value > bound or (found and value >= bound - room)):
             continue
         last = off * w * w <= flat or w <= PATCH_LEAST
         middle, since = 0.5 * w, 0.0
         if mode == CAST:
             # Not before it touches what holds the piece; a little earlier, so as not to begin in touch.
             since = max(value - early, 0.0)
-        if (mode <= GATHER or (mode == DISTANCE and value == 0.0 and bound > 0.0)) and not last:
+        if (mode <= GATHER or (mode == DISTANCE and value == 0.0 and not found)) and not last:
             # Along a, then along b.
             last = line_met(parts, query, space, x, y + middle, x + w, y + middle)
             if last and mode == DISTANCE:
@@ -128,13 +182,16 @@ def patch_query(parts, query, space, best):
                 if last and mode == DISTANCE:
                     p = line_point(parts, query, space, x + middle, y, x + middle, y + w)
             if last and mode == DISTANCE:
+                space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
                 return True, _I(OVERLAPPING), 0.0, p, zero
             value = np.float64(OVERLAPPING) if mode <= GATHER else 0.0
         if last:
-            space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
             if mode <= GATHER:
+                space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
                 return True, _I(value), 0.0, patch_point(corners, x + middle, y + middle), zero
-            counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound, since)
+            counts, outcome, value, q, away = piece_query(parts, query, space, x, y, w, bound - room, since, n)
+            if counts:
+                space.result[PLACE], space.result[PLACE + 1] = x + middle, y + middle
             if mode == DISTANCE and outcome == OVERLAPPING:
                 return True, outcome, 0.0, q, zero
             # What begins in touch with a piece may still be apart from the patch.
@@ -145,11 +202,13 @@ def patch_query(parts, query, space, best):
                 continue
         if mode == DISTANCE:
             # Some point of the patch is this near.
-            bound = min(bound, (value + off * w * w) * (1.0 + PATCH_FLAT))
+            least = (value + off * w * w) * (1.0 + PATCH_FLAT)
+            if least < bound:
+                found, bound, room = False, least, 0.0
         first = depth
         for k in range(4):
             i, j = x + (k & 1) * middle, y + (k >> 1) * middle
-            counts, outcome, value, q, away = piece_query(parts, query, space, i, j, middle, bound, since)
+            counts, outcome, value, q, away = piece_query(parts, query, space, i, j, middle, bound - room, since, n)
             if mode == DISTANCE and not counts and outcome == UNCONVERGED and not found:
                 # It may be nearer than it seems.
                 status = _I(UNCONVERGED)

@@ -75,6 +75,11 @@ LIFT_CLEAR = 1e-3
 LIFT_LEAST = 1e-6
 LIFT_APART = 1e-6
 
+#: A part that is clear of the tetrahedron of a patch is lowered by their distance until a step is below this part of the
+#: patch's size, or so many times (a count): each step all but squares what is left.
+LIFT_SAME = 1e-9
+LIFT_STEPS = 6
+
 #: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
 #: below LIFT_STEEP, says nothing of how deep a part is.
 SAME_NORMAL = 1e-12
@@ -89,6 +94,13 @@ BURIED_STEPS = 4
 NEAREST_STEP = 1e-12
 NEAREST_TURNS = 64
 FOOT_STEPS = 24
+
+#: How near a patch is at most is asked by so many of these steps (a count): most end after two.
+BOUND_TURNS = 4
+
+#: The search for the nearest patch begins with a distance that one is within, and this part of it and of the sizes more: what
+#: GJK's answers for curved shapes depend on where it begins is less.
+NEARBY_ROOM = 1e-6
 
 #: A point of a patch is on its edge if it is this near to it, in (a, b), whose sides are 1; places of one patch and another are
 #: the same if they are this near, in units of the patch's size.

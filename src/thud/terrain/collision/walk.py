@@ -6,6 +6,7 @@ The same walk serves all queries, which differ in what they ask of a patch (`mod
 - MEET: does the part touch any patch? Ends with the first.
 - GATHER: which patches does it touch?
 - DISTANCE: how near is the nearest?
+- NEARBY: within what distance is there one? A bound that the search for the nearest begins with.
 - CAST: when does it first touch one while it moves by m?
 
 Everything is in the surface's frame; (r, t) is the part in it. `patch_query.py` asks a patch, `ground_walk.py` the other
@@ -21,7 +22,7 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import pair_intersects
-from thud.convex.gjk import center_axis
+from thud.convex.gjk import center_axis, part_size
 from thud.convex.support import load_part, support
 from thud.math.pose import rotate, unrotate
 from thud.math.vec3 import dot
@@ -31,10 +32,10 @@ from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.column import SHEET
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch import read_patch
-from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, patch_query
-from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK
+from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, NEARBY, patch_bound, patch_query
+from thud.terrain.collision.tolerances import HALF_SPACE_ROOM, HEIGHT_SLACK, NEARBY_ROOM
 from thud.terrain.collision.volumes import box_of, boxes_apart, boxes_gap2, read_cell, set_points
-from thud.terrain.collision.work_space import AWAY, AXIS, BEST, FACE, NEAR, POINT, STATUS, UNSURE
+from thud.terrain.collision.work_space import AWAY, AXIS, BEST, FACE, NEAR, POINT, STATUS, UNSURE, PartQuery
 from thud.terrain.surface_arrays import LOWER, NORMAL, OFFSET, QUAD, UPPER
 
 _I = np.int64
@@ -105,7 +106,7 @@ def box_beyond_planes(surface, k, box):
 def box_out_of_reach(query, box, best, lx, ly, lz, ux, uy, uz):
     """Whether nothing within the given bounds can be nearer to the part in `box` than the distance `best`, or be touched by it
     on its way m before the time `best`."""
-    if query.mode == DISTANCE:
+    if query.mode >= DISTANCE:
         return boxes_gap2(box, lx, ly, lz, ux, uy, uz) > best * best
     return boxes_apart(moved_box(box, query.m, best), lx, ly, lz, ux, uy, uz, 0.0)
 
@@ -118,7 +119,7 @@ def out_of_reach(query, space, points, count, slab):
     lx, ly, lz, ux, uy, uz = box_of(points, count)
     if box_out_of_reach(query, space.box, best, lx, ly, lz, ux, uy, uz):
         return True
-    return heights_apart(points, count, slab[0], slab[1], slab[2], best if query.mode == DISTANCE else 0.0)
+    return heights_apart(points, count, slab[0], slab[1], slab[2], best if query.mode >= DISTANCE else 0.0)
 
 
 @kernel(inner="surface, parts, part_query, work_space, i8, UniTuple(i8, 4), Tuple((vec3, f8, f8)), i8")
@@ -135,6 +136,9 @@ def walk_patches(surface, parts, query, space, k, patches, slab, count):
                 continue
             read_patch(surface, quad, x, y, space.corners)
             if out_of_reach(query, space, space.corners, 4, slab):
+                continue
+            if mode == NEARBY:
+                result[BEST] = patch_bound(parts, query, space, result[BEST])
                 continue
             hit, status, value, p, n = patch_query(parts, query, space, result[BEST])
             if not hit:
@@ -223,7 +227,7 @@ def walk_part(surface, parts, query, space, count):
             left, end = k + 1, _I(surface.node_ints[k, 0])
             right = _I(surface.node_ints[left, 0])
             if right < end:
-                if mode == DISTANCE:
+                if mode >= DISTANCE:
                     near_left = boxes_gap2(
                         box, np.float64(b6[left, 0]), np.float64(b6[left, 1]), np.float64(b6[left, 2]),
                         np.float64(b6[left, 3]), np.float64(b6[left, 4]), np.float64(b6[left, 5]),
@@ -244,7 +248,7 @@ def walk_part(surface, parts, query, space, count):
         rise, reach = 0.0, 0.0
         if mode == CAST:
             rise = dot(n, m) * best
-        elif mode == DISTANCE:
+        elif mode >= DISTANCE:
             reach = best
         if beyond_planes(surface, item, low, high, rise, reach):
             continue
@@ -254,6 +258,24 @@ def walk_part(surface, parts, query, space, count):
         if mode == MEET and count > 0:
             return count
     return count
+
+
+@kernel(inner="surface, parts, part_query, work_space")
+def walk_nearest(surface, parts, query, space):
+    """`walk_part` for distances, when little is known of them: first a bound, which few patches come below."""
+    a, b, r, t, m, _mode = query
+    result = space.result
+    reach = result[BEST]
+    walk_part(surface, parts, PartQuery(a, b, r, t, m, _I(NEARBY)), space, _I(0))
+    # With room for what a distance depends on where its search begins.
+    bound = result[BEST] + NEARBY_ROOM * (result[BEST] + part_size(parts, a, b))
+    if bound < reach:
+        result[BEST] = bound
+        count = walk_part(surface, parts, query, space, _I(0))
+        if count > 0:
+            return count
+    result[BEST] = reach
+    return walk_part(surface, parts, query, space, _I(0))
 
 
 @kernel(inner="parts, i8, mat3, vec3, f8[::1]")

@@ -37,7 +37,7 @@ class PartQuery(NamedTuple):
     m: Vec3
     """Where it moves to; 0 unless mode is CAST."""
     mode: int
-    """MEET, GATHER, DISTANCE or CAST (`walk.py`)."""
+    """MEET, GATHER, CAST, DISTANCE or NEARBY (`walk.py`)."""
 
 
 class WorkSpace(NamedTuple):

@@ -54,7 +54,8 @@ def from_heights(
     heights : (H, W) metres, indexed [y, x], at least 2 a side and at most 2^15; z up. A masked array may have holes
     spacing : metres between samples; one number, or two along x and y. It is rounded to 36 bits (3e-11 of it)
     samples : patches a side of the quads, a power of two from 1 to 64
-    thickness : how deep the ground is below the surface, metres; None: down to the lower bounding planes
+    thickness : how deep the ground is below the surface, metres; None: half to all of the longest base edge
+        of this surface, so that tiles should be given one
     quantum : metres of which heights are whole multiples, rounded down to a power of two; None: 2^-16 of the smaller spacing,
         which is 8 to 15 micrometres a metre. Heights reach up to 2^52 of them
     first : (2,) whole numbers, multiples of `samples`: column and row of heights[0, 0] in a larger map

@@ -81,7 +81,8 @@ def from_field(
     quadrilaterals : one quadrilateral primitive a quad instead of two triangles
     smoothing : rounds in which vertices and directions are averaged with their neighbours
     optimise_directions : turn and scale directions to lessen the error of the aligned-plane backward projection
-    thickness : how deep the ground is below the surface, metres; None: down to the lower bounding planes
+    thickness : how deep the ground is below the surface, metres; None: half to all of the longest base edge
+        of this surface, so that tiles should be given one
     cells : (2, 3) whole numbers: make only the part of the cells from cells[0] up to, and without, cells[1], counted from
         `lower`; None: all. Where there is no surface that is a `NoSurfaceError`. Not together with `optimise_directions`, which
         looks at the whole surface
