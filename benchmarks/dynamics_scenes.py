@@ -52,6 +52,8 @@ class Scene:
     parts: list[list[Floats]] = field(default_factory=list)
     """Convex parts of each shape, as points: for engines that have no moving meshes."""
     joints: list[Joint] = field(default_factory=list)
+    stands: bool = False
+    """Bodies are to stay where they begin."""
 
     def masses(self) -> Floats:
         """Of each shape, kg."""
@@ -73,6 +75,11 @@ class Scene:
         """Depths of the contact points of bodies that overlap at these poses, metres: one judge for all engines."""
         depth = self.world(poses)[0].contacts().depth
         return depth[depth > 0.0]
+
+    def gaps(self, poses: Floats) -> Floats:
+        """How far apart the two points of each joint are, metres."""
+        apart = [_points(poses[joint.a], joint.at_a) - _points(poses[joint.b], joint.at_b) for joint in self.joints]
+        return np.linalg.norm(np.reshape(apart, (-1, 3)), axis=1)
 
 
 def _points(pose: Floats, points: Floats) -> Floats:
@@ -145,7 +152,9 @@ def rings(count: int) -> Scene:
             c, d = (4 * k + 4 + i) % len(points), (4 * k + 4 + (i + 1) % 4) % len(points)
             faces += [[a, c, b], [b, c, d]]
     parts = [np.concatenate([points[4 * k : 4 * k + 4], np.roll(points, -4, axis=0)[4 * k : 4 * k + 4]]) for k in range(sides)]
-    return _heap(f"heap of {count:,} concave meshes", [thud.TriangleMesh(points, np.array(faces))], np.hypot(outer, half), count, [parts])
+    return _heap(
+        f"heap of {count:,} concave meshes", [thud.TriangleMesh(points, np.array(faces))], np.hypot(outer, half), count, [parts]
+    )
 
 
 def wall(count: int) -> Scene:
@@ -158,7 +167,7 @@ def wall(count: int) -> Scene:
     poses[:, 0] = 2.0 * half[0] * (k % row - 0.5 * row + 0.5 * (k // row % 2))
     poses[:, 2], poses[:, 3] = half[2] * (2.0 * (k // row) + 1.0), 1.0
     floor = [(np.array([half[0] * row + 5.0, 5.0, _THICK]), np.array([0.0, 0.0, -_THICK]))]
-    return Scene(f"wall of {count:,} bricks", [thud.Box(half)], np.zeros(count, np.int64), poses, floor)
+    return Scene(f"wall of {count:,} bricks", [thud.Box(half)], np.zeros(count, np.int64), poses, floor, stands=True)
 
 
 #: Capsules of a doll that stands: radius, half length, centre; all upright. Pelvis, chest, head, arms, legs.
