@@ -78,6 +78,10 @@ class Thud(Engine):
     def poses(self) -> Floats:
         return self.world.poses()[len(self.scene.walls) :]
 
+    def wrecked(self) -> bool:
+        """Its impulses are looked at too."""
+        return super().wrecked() or not np.isfinite(self.world.step_contacts().impulse).all()
+
     def again(self, setting: Setting) -> Thud:
         return Thud(self.scene, setting, thud.World.from_state(self.world.state()))
 
