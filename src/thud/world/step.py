@@ -323,11 +323,13 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8], d
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
     world.lost = bodies.handles(np.flatnonzero(lost))
+    if lost.any():
+        role = np.where(lost, np.uint8(STILL), role)
     time = stop_at_impacts(world, role, poses, world._step_contacts)
     if time is not None:
         # What was stopped in free flight was not pulled for the rest of the step.
         flying = (time < 1.0) & (role == FREE) & (solver.reals[:used, TOUCHED] == 0.0)
         bodies.velocity[:used][flying] -= ((1.0 - time[flying]) * dt)[:, None] * solver.acceleration[:used, :3][flying]
-    rows = np.flatnonzero((role != STILL) & ~lost)
+    rows = np.flatnonzero(role != STILL)
     bodies.place(rows, poses[rows])
     bodies.force[:used], bodies.torque[:used] = 0.0, 0.0
