@@ -365,8 +365,11 @@ def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
                 arm_b = sub(rotate(turn_b, add(sub(arm, between), inner_b)), inner_b)
                 # From A's point to B's, which were one at the begin.
                 apart = sub(add(way, arm_b), arm_a)
-                keep3(out, g, at + ARM_A, add_scaled(arm_a, apart, share))
-                keep3(out, g, at + ARM_B, add_scaled(arm_b, apart, share - 1.0))
+                # Both at one place; but no farther off than half the arm, for which the effective masses hold.
+                off, far = dot(apart, apart), 0.25 * dot(arm, arm)
+                near = pick(off, far, math.sqrt(far / off), 1.0)
+                keep3(out, g, at + ARM_A, add_scaled(arm_a, apart, share * near))
+                keep3(out, g, at + ARM_B, add_scaled(arm_b, apart, (share - 1.0) * near))
                 store(out, g, at + GAP, load(out, g, at + SEPARATION) + dot(n, apart))
         turns = any_above(load(out, g, TWISTING) + load(out, g, ROLLING), 0.0)
         if turns:
