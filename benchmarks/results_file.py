@@ -28,6 +28,7 @@ PEERS = {
     "ipctk": ("ipctk", "ipctk"),
     "rtree": ("rtree", "rtree"),
     "mujoco": ("mujoco", "mujoco"),
+    "rapier3d": ("rapier3d", "rapier3d"),
     "NumPy": ("numpy", "numpy"),
     "scipy": ("scipy", "scipy"),
     "MMA": ("nlopt", "nlopt"),
