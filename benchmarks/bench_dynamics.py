@@ -2,8 +2,8 @@
 
 Nothing sleeps. Each engine lets its own copy of a scene settle, then goes on. One race has all at their defaults. Another has
 each at the first setting of its ladder that keeps the mean penetration at rest below 1 mm; it starts from the settled scene, or
-from its begin if the defaults burst it. Penetrations of all engines are those that `World.contacts` finds at their poses.
-Engines without moving concave meshes get their convex parts, which are exact.
+from its begin if the defaults burst it or let it fall. Penetrations of all engines are those that `World.contacts` finds at
+their poses. Engines without moving concave meshes get their convex parts, which are exact.
 
 Then ours on two threads, ours asleep, steps over the number of boxes, and how fast dominoes fall."""
 
@@ -100,8 +100,8 @@ def _scene(report: Report, plan: _Size, scene: Scene, rungs: dict[str, int] | No
 
 
 def _cheapest(report: Report, plan: _Size, scene: Scene, start: Engine, rungs: dict[str, int]) -> Engine | None:
-    """The first of an engine's ladder that rests as shallow as asked."""
-    burst = start.wrecked()
+    """The first of an engine's ladder that rests as shallow as asked, and stands if it should."""
+    burst = start.wrecked() or scene.fell(start.poses())
     for rung in range(rungs.get(start.name, 0), len(start.ladder)):
         setting = start.ladder[rung]
         if setting == start.setting:
@@ -109,14 +109,15 @@ def _cheapest(report: Report, plan: _Size, scene: Scene, start: Engine, rungs: d
         else:
             made = type(start)(scene, setting) if burst else start.again(setting)
             made.steps(plan.settle if burst else plan.calm)
-        if not made.wrecked() and _mean(scene.penetrations(made.poses())) < _ALLOWED:
+        poses = made.poses()
+        if not made.wrecked() and not scene.fell(poses) and _mean(scene.penetrations(poses)) < _ALLOWED:
             rungs[start.name] = rung
             report.note(scene.name, _CHEAPEST, f"{start.name}, {_words(setting)}: {_judged(made, scene)}")
             return made
         if made is not start:
             made.close()
     rungs[start.name] = len(start.ladder)
-    report.note(scene.name, _CHEAPEST, f"{start.name}: left out, none of its settings rests as shallow")
+    report.note(scene.name, _CHEAPEST, f"{start.name}: left out, none of its settings rests so")
     return None
 
 
@@ -145,8 +146,7 @@ def _judged(engine: Engine, scene: Scene) -> str:
         gaps = scene.gaps(poses)
         text += f"; joints gape by {1e3 * gaps.mean():.2f} mm, at most {1e3 * gaps.max():.2f} mm"
     if scene.stands:
-        moved = np.linalg.norm(poses[:, :3] - scene.poses[:, :3], axis=1)
-        text += f"; moved by at most {1e3 * moved.max():.1f} mm"
+        text += f"; moved by at most {1e3 * scene.moved(poses):.1f} mm{', it fell' if scene.fell(poses) else ''}"
     engine.step()
     speed = np.linalg.norm(engine.poses()[:, :3] - poses[:, :3], axis=1) / DT
     return f"{text}; moves by {1e3 * speed.mean():.1f} mm/s"

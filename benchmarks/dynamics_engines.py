@@ -256,6 +256,8 @@ class Mujoco(Engine):
         import mujoco
 
         self.mujoco = mujoco
+        # `wrecked` tells; without this each warning is written to a file in the working directory.
+        mujoco.set_mju_user_warning(lambda text: None)
         if kept is None:
             self.model = mujoco.MjModel.from_xml_string(self._xml())
             self.data = mujoco.MjData(self.model)

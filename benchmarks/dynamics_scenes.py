@@ -25,6 +25,9 @@ _LAYERS = 10
 #: Half the thickness of floor and walls.
 _THICK = 0.5
 
+#: A body of a scene that stands has fallen when it has moved by this, the height of a brick.
+_FALLEN = 0.2
+
 
 @dataclass
 class Joint:
@@ -75,6 +78,14 @@ class Scene:
         """Depths of the contact points of bodies that overlap at these poses, metres: one judge for all engines."""
         depth = self.world(poses)[0].contacts().depth
         return depth[depth > 0.0]
+
+    def moved(self, poses: Floats) -> float:
+        """How far the body that moved most is from where it began, metres."""
+        return float(np.linalg.norm(poses[:, :3] - self.poses[:, :3], axis=1).max())
+
+    def fell(self, poses: Floats) -> bool:
+        """Whether it was to stand, and does not."""
+        return self.stands and self.moved(poses) > _FALLEN
 
     def gaps(self, poses: Floats) -> Floats:
         """How far apart the two points of each joint are, metres."""
@@ -158,13 +169,13 @@ def rings(count: int) -> Scene:
 
 
 def wall(count: int) -> Scene:
-    """Bricks in running bond, 20 layers of them, as high as its layers are many."""
+    """20 layers of bricks, every other one shifted by a quarter of a brick: by half, those at the ends would tip."""
     half = np.array([0.25, 0.125, 0.1])
     layers = min(20, count)
     row = -(-count // layers)
     k = np.arange(count)
     poses = np.zeros((count, 7))
-    poses[:, 0] = 2.0 * half[0] * (k % row - 0.5 * row + 0.5 * (k // row % 2))
+    poses[:, 0] = 2.0 * half[0] * (k % row - 0.5 * row + 0.25 * (k // row % 2))
     poses[:, 2], poses[:, 3] = half[2] * (2.0 * (k // row) + 1.0), 1.0
     floor = [(np.array([half[0] * row + 5.0, 5.0, _THICK]), np.array([0.0, 0.0, -_THICK]))]
     return Scene(f"wall of {count:,} bricks", [thud.Box(half)], np.zeros(count, np.int64), poses, floor, stands=True)
