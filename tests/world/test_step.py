@@ -303,3 +303,14 @@ def test_a_heap_saved_on_the_way_goes_on_to_the_same_bytes() -> None:
     go(copy, 0.5)
     np.testing.assert_array_equal(made.poses(), copy.poses())
     np.testing.assert_array_equal(made.joint_values(), copy.joint_values())
+
+
+def test_a_world_with_lost_bodies_can_be_saved() -> None:
+    # The greatest spins that are taken.
+    made = world()
+    bodies = made.add_many(CUBE, thud.Pose([[0, 0, 0.5], [0, 0, 1.5], [5.0, 0, 0.5]]), angular_velocity=(1e30, 1e29, 0))
+    made.add_joint(thud.dynamics.Ball((0, 0, 1.0)), bodies[0], bodies[1])
+    for _ in range(5):
+        made.step(DT)
+    assert np.isfinite(made.poses()).all()
+    thud.World.from_state(made.state())

@@ -325,6 +325,10 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8], d
     world.lost = bodies.handles(np.flatnonzero(lost))
     if lost.any():
         role = np.where(lost, np.uint8(STILL), role)
+        # Nor is what they did to others known.
+        kept, joints = world._records.columns, world._joints
+        for array in (kept, world._step_contacts.impulse, joints.impulses, joints.value, joints.load):
+            array[~np.isfinite(array)] = 0.0
     time = stop_at_impacts(world, role, poses, world._step_contacts)
     if time is not None:
         # What was stopped in free flight was not pulled for the rest of the step.
