@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._core.team import wait
 from thud.dynamics.contact_solver import begin_groups, begin_patch, end_patch, restitute, solve_contacts, warm_contacts
 from thud.dynamics.joint_solver import place_joints, solve_joints, sum_joints, warm_joints
 from thud.dynamics.solver_bodies import accelerate, begin_bodies, end_bodies, move
 from thud.dynamics.solver_types import PATCH, POINT
+from thud.dynamics.team import wait
 
 
 @device

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud._core.team import run_team
 from thud._core.threads import core_count, run_rows
 from thud.broadphase.boxes import STATIC
 from thud.constants import FARTHEST_POSE
@@ -27,6 +26,7 @@ from thud.dynamics.solver_types import (
     PointColumns,
     SolverBodies,
 )
+from thud.dynamics.team import run_team
 from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE, PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
 from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
