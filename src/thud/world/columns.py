@@ -6,6 +6,8 @@ or N.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -39,8 +41,12 @@ class BodyColumns:
         return self._bodies.living() if handles is None else self._bodies.rows(handles)
 
     def _disturb(self, rows: Ints) -> None:
-        """Bodies change: what sleeps on them wakes."""
-        raise NotImplementedError
+        """Bodies change, or go: what sleeps on them wakes."""
+        from thud.world.sleeping import wake_rows
+
+        world: Any = self
+        if self._bodies.asleep.any():
+            wake_rows(world, rows)
 
     def _is_ground(self, rows: Ints) -> Bools:
         return self._shapes.is_ground[self._bodies.shape[rows]]

@@ -226,14 +226,6 @@ class WorldPhysics(WorldJoints):
         self._bodies.asleep[rows], self._bodies.calm[rows] = False, 0.0
         self._resting = None
 
-    def _disturb(self, rows: Ints) -> None:
-        """Bodies change, or go."""
-        from thud.world.sleeping import wake_rows
-
-        world: Any = self
-        if self._bodies.asleep.any():
-            wake_rows(world, rows)
-
     def islands(self) -> Ints:
         """(N,) of all bodies by their rows: which of them hang together by contacts and joints, as of the last step. An
         island has the handle of its first body; bodies that nothing moves have -1."""
