@@ -313,8 +313,8 @@ def put(index: Any, value: Any) -> Callable[[np.ndarray], None]:
 
 OPTIONS = {"broadphase": "auto", "midphase": "auto", "caches": True, "threads": None}
 HOSTILE = [
-    (changed_header(version=5), "version 5"),
-    (changed_header(version=1), "version 1: this thud reads version 4"),
+    (changed_header(version=6), "version 6"),
+    (changed_header(version=1), "version 1: this thud reads version 5"),
     (changed_header(version=True, names=None), "."),
     (changed_header(version=None), "version"),
     (changed_header(more=1), "more"),

@@ -6,36 +6,36 @@ from typing import NamedTuple
 
 from thud._core.arrays import Floats, Ints
 
-# Columns of SolverBodies.reals: centre of mass, velocity, angular velocity (world frame), inverse mass, inverse inertia in the
-# world's frame (xx, xy, xz, yy, yz, zz), whether something pushes the body (1 or 0), bits of locked axes.
-X, V, W, INVERSE_MASS, WORLD_INVERSE, TOUCHED, LOCKS = 0, 3, 6, 9, 10, 16, 17
-BODY = 18
+# Columns of SolverBodies.reals, in fours that are read and written together: velocity, angular velocity (world frame), inverse
+# mass, whether something pushes the body (1 or 0); inverse inertia in the world's frame (xx, xy, xz, yy, yz, zz), bits of
+# locked axes; centre of mass.
+V, W, INVERSE_MASS, TOUCHED, WORLD_INVERSE, LOCKS, X = 0, 3, 6, 7, 8, 14, 16
+BODY = 20
 
-# Columns of ContactGroups.reals: of a patch (up to four points with one normal) the normal from A to B, a tangent (world
-# frame, as at the begin of the step), the way from A's centre of mass to B's at the begin, friction, restitution; stiffness
-# and damping as rate of the bias, scale of the mass, scale of the impulse; how fast gravity and forces part the two along the
-# normal (m / s^2); velocity of the surfaces along the two tangents; coefficients of torsional and rolling friction (metres),
-# their impulses (about the normal, about the tangents), effective masses; radii of curvature of A and B, 0 for corners, edges
-# and flat faces; where between A's point (0) and B's (1) both are pushed.
+# Rows of ContactGroups.reals of a group: of a patch (up to four points with one normal) the normal from A to B, a tangent
+# (world frame, as at the begin of the step), the way from A's centre of mass to B's at the begin, friction, restitution;
+# stiffness and damping as rate of the bias, scale of the mass, scale of the impulse; how fast gravity and forces part the two
+# along the normal (m / s^2); velocity of the surfaces along the two tangents; coefficients of torsional and rolling friction
+# (metres), their impulses (about the normal, about the tangents), effective masses; radii of curvature of A and B, 0 for
+# corners, edges and flat faces; where between A's point (0) and B's (1) both are pushed.
 (
     NORMAL, TANGENT, BETWEEN, FRICTION, RESTITUTION, BIAS_RATE, MASS_SCALE, IMPULSE_SCALE, PULL, SURFACE_1, SURFACE_2, TWISTING,
     ROLLING, TWIST, ROLL_1, ROLL_2, TWIST_MASS, ROLL_MASS, ROUND_A, ROUND_B, SHARE,
 ) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)  # fmt: skip
 PATCH = 27
 
-# Then of each point: arm from A's centre of mass at the begin; arms from both to where they are pushed by now; what the
-# separation was at the begin, and is; effective masses along the normal and across it; approach speed where they met, or at
-# the begin; impulses along normal and tangents, the largest along the normal, the usual one; sums over the step.
+# Then of each point: arms from both centres of mass to where they are pushed by now; the separation by now; effective masses
+# along the normal and across it; impulses along normal and tangents, the usual one along the normal; arm from A's centre of
+# mass and separation at the begin; sums of the impulses over the step; approach speed where they met, or at the begin, and the
+# largest impulse along the normal.
 (
-    ARM, ARM_A, ARM_B, SEPARATION, GAP, NORMAL_MASS, TANGENT_MASS, APPROACH, IMPULSE, IMPULSE_1, IMPULSE_2, LARGEST, USUAL, SUM,
-    SUM_1, SUM_2,
-) = (0, 3, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)  # fmt: skip
+    ARM_A, ARM_B, GAP, NORMAL_MASS, TANGENT_MASS, IMPULSE, IMPULSE_1, IMPULSE_2, USUAL, ARM, SEPARATION, SUM, SUM_1, SUM_2,
+    APPROACH, LARGEST,
+) = (0, 3, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21)  # fmt: skip
 POINT = 22
 
 #: Points of a patch: four carry any load.
 POINTS = 4
-
-COLUMNS = PATCH + POINTS * POINT
 
 
 class SolverBodies(NamedTuple):
@@ -65,7 +65,9 @@ class ContactGroups(NamedTuple):
     """Patches of contact, four by four; those of a colour share no body that moves."""
 
     reals: Floats
-    """(G, COLUMNS, 4)"""
+    """(R, 4) rows of numbers of four patches: those of a patch, then those of each point, group by group."""
+    first: Ints
+    """(G,) first row of each group."""
     rows: Ints
     """(G, 2, 4) bodies A and B of each lane; the world where a lane is empty."""
     points: Ints

@@ -13,7 +13,7 @@ _ROWS, _INTS = types.float64[:, ::1], types.int64[:, ::1]
 RIGID_STATE = types.NamedTuple((_ROWS, _ROWS, _ROWS, _ROWS, types.float64[::1], _ROWS, _ROWS, _ROWS, _ROWS), RigidState)
 SOLVER_BODIES = types.NamedUniTuple(_ROWS, 9, SolverBodies)
 CONTACT_GROUPS = types.NamedTuple(
-    (types.float64[:, :, ::1], types.int64[:, :, ::1], types.int64[::1], types.int64[::1]), ContactGroups
+    (_ROWS, types.int64[::1], types.int64[:, :, ::1], types.int64[::1], types.int64[::1]), ContactGroups
 )
 CONTACT_LIST = types.NamedTuple((_INTS, _ROWS), ContactList)
 POINT_COLUMNS = types.NamedTuple((_ROWS, _ROWS, types.float64[::1], _ROWS, _ROWS), PointColumns)

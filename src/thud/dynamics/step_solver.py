@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.dynamics.contact_solver import begin_groups, begin_patch, end_patch, restitute, solve_contacts, warm_contacts
+from thud.dynamics.contact_solver import begin_groups, begin_patches, end_patches, restitute, solve_contacts, warm_contacts
 from thud.dynamics.joint_solver import place_joints, solve_joints, sum_joints, warm_joints
 from thud.dynamics.solver_bodies import accelerate, begin_bodies, end_bodies, move
 from thud.dynamics.solver_types import PATCH, POINT
@@ -29,7 +29,7 @@ def part_of(start, stop, member, members):
 def group_patches(patches, order, starts, world_row, groups, lanes_out):
     """Which lane of which group each patch has, (P, 2): four by four in `order`, a new group for each colour. `starts` (C +
     1,): first place of each colour in `order`."""
-    g = 0
+    g, row = 0, 0
     for c in range(starts.shape[0] - 1):
         groups.colours[c] = g
         for place in range(starts[c], starts[c + 1]):
@@ -40,10 +40,10 @@ def group_patches(patches, order, starts, world_row, groups, lanes_out):
             lanes_out[p, 0], lanes_out[p, 1] = g, lane
             if lane == 0:
                 # The first one of a group has the most points. Its room is made empty.
-                groups.points[g] = patches.rows[p, 3]
-                for column in range(PATCH + POINT * patches.rows[p, 3]):
-                    for k in range(4):
-                        groups.reals[g, column, k] = 0.0
+                groups.points[g], groups.first[g] = patches.rows[p, 3], row
+                end = row + PATCH + POINT * patches.rows[p, 3]
+                groups.reals[row:end] = 0.0
+                row = end
                 for k in range(4):
                     groups.rows[g, 0, k] = groups.rows[g, 1, k] = world_row
         if starts[c + 1] > starts[c]:
@@ -66,8 +66,7 @@ def solve_step(
     begin_bodies(bodies, first, last)
     wait(meeting, members)
     low, high = part_of(0, lanes.shape[0], member, members)
-    for p in range(low, high):
-        begin_patch(bodies, groups, lanes[p, 0], lanes[p, 1], patches, points, p, soft)
+    begin_patches(bodies, groups, lanes, patches, points, low, high, soft)
     wait(meeting, members)
     low, high = part_of(0, groups.colours[groups.colours.shape[0] - 1], member, members)
     begin_groups(bodies, groups, low, high)
@@ -117,5 +116,4 @@ def solve_step(
     wait(meeting, members)
     end_bodies(bodies, first, last)
     low, high = part_of(0, lanes.shape[0], member, members)
-    for p in range(low, high):
-        end_patch(groups, lanes[p, 0], lanes[p, 1], patches, points, p, share)
+    end_patches(groups, lanes, patches, points, low, high, share)

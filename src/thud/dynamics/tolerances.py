@@ -36,11 +36,12 @@ PUSH_SPEED = 3.0
 #: Impacts slower than this (m/s) do not bounce, so that what rests does not tremble: falls of 5 cm. `World` takes another.
 BOUNCE_THRESHOLD = 1.0
 
-#: Contacts are looked for this far (in sizes of the smallest moving body) beyond the surfaces, or as far as the fastest body
-#: goes in a step if that is less: within it bodies are stopped where they would meet.
+#: Contacts of a body are looked for as far as it goes in a step, but no farther than this part of its size (half the diagonal
+#: of its box): within it bodies are stopped where they would meet.
 MARGIN_SIZE = 1.0
 
-#: The least margin, in sizes of the smallest moving body: points of contact that part by less are kept, with their impulses.
+#: And at least so far, in sizes of the body (the least side of its box): points of contact that part by less are kept, with
+#: their impulses.
 MARGIN_LEAST = 0.005
 
 #: An inertia matrix is taken as symmetric and positive if it is to within this part of its largest entry; the triangle

@@ -23,7 +23,7 @@ from thud._core.threads import run_rows
 from thud.pairing.join import empty_contacts
 from thud.results import Contacts
 from thud.world.body_rows import rows_key
-from thud.world.contact_rows import ContactColumns, PairRecords
+from thud.world.contact_rows import FRAME, ContactColumns, PairRecords
 from thud.world.events import NO_TOUCHES, PairTouches
 from thud.world.pair_axes import PairAxes
 
@@ -90,7 +90,7 @@ BLOCK = 32768
 
 def new_records(count: int, limit: int) -> PairRecords:
     """Room for so many pairs, and for `limit` points of each of up to BLOCK of them."""
-    frames, points = np.empty((count, 15)), min(count, BLOCK) * limit
+    frames, points = np.empty((count, FRAME)), min(count, BLOCK) * limit
     return PairRecords(
         np.empty(count, np.uint64), frames, frames.view(np.int64), np.empty((count, 4), np.int64), np.empty(count, np.int64),
         np.empty(count, np.int64), np.empty(count, np.uint8), np.empty(count, np.uint8), np.empty((points, 4)),
@@ -147,6 +147,8 @@ class ContactRecords:
     touches_before: PairTouches = NO_TOUCHES
     pairs: PairRecords = field(default_factory=lambda: new_records(0, 1))
     """What the narrow phase knows of the last call's pairs."""
+    limit: int = 0
+    """Most points of each of them."""
     elsewhere: Elsewhere = NOTHING_ELSEWHERE
     key: tuple[object, ...] | None = None
     """What the last call was asked, and of which state of the world: while it is the same, so is the answer."""
@@ -175,9 +177,9 @@ class ContactRecords:
             whole = self.rooms[1] = new_records(count + count // 4 + 16, limit)
         return PairRecords._make([*(column[:count] for column in whole[:8]), *(column[: most * limit] for column in whole[8:])])
 
-    def keep_pairs(self, fresh: PairRecords) -> None:
+    def keep_pairs(self, fresh: PairRecords, limit: int) -> None:
         """What `room` gave was filled: the next frame's old ones."""
-        self.pairs = fresh
+        self.pairs, self.limit = fresh, limit
         self.rooms.reverse()
 
     def forget_pairs(self) -> None:

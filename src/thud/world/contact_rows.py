@@ -3,10 +3,15 @@
 A record is kept of every pair whose boxes overlap: the pose of B in A's frame, the contacts found there, and an axis that parts
 them or the normal. The narrow phase works in A's frame from the relative pose alone, so that a pair with the same relative
 pose, to the last bit, has the same contacts, and only turns them into the world again. A pair that is apart is first looked at
-along its axis."""
+along its axis.
+
+Where the caller asks for it (`World.step` does), a pair that has hardly moved since its contacts were found keeps them too:
+they follow the bodies, each point by as much as B has moved there in A's frame, until that is too much (`FOLLOW_DISTANCE`,
+`FOLLOW_TURN`). What was found stays as it is in the record, so that nothing adds up."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +19,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.decorators import device, kernel
-from thud._core.status import SEPARATED
+from thud._core.status import OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.constants import TOUCH
 from thud.convex.box_contacts import SEARCH, box_contacts
 from thud.convex.gjk import touch_distance
@@ -30,16 +35,17 @@ from thud.convex.rows.contacts import (
 from thud.convex.rows.work_space import new_epa_space
 from thud.convex.support import load_part, support
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
-from thud.math.pose import load_rotation, load_translation, unrotate
-from thud.math.vec3 import dot, load3
+from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate, untransform
+from thud.math.vec3 import add_scaled, dot, load3, norm2, sub
 from thud.shapes.packed import BOUND, CENTER, KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS, Packed
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE
 from thud.world.body_rows import ROW_BITS
+from thud.world.tolerances import FOLLOW_DISTANCE, FOLLOW_TURN
 
 #: How the contacts of a pair were found: by the narrow phase; as in the last frame, its relative pose being the same; parted by
-#: its axis; or not here, since a compound, a mesh or a surface takes part, to be asked or as they were, neither body having
-#: changed.
-ASKED, KEPT, PARTED, ELSEWHERE, ELSEWHERE_KEPT = range(5)
+#: its axis; having hardly moved since; or not here, since a compound, a mesh or a surface takes part, to be asked, or as they
+#: were, neither body having changed, or having hardly moved since.
+ASKED, KEPT, PARTED, FOLLOWED, ELSEWHERE, ELSEWHERE_KEPT, ELSEWHERE_FOLLOWED = range(7)
 
 
 class PairScene(NamedTuple):
@@ -56,6 +62,17 @@ class PairScene(NamedTuple):
     """(N, 12)"""
     revision: Ints
     """(N, 2) how often shape and pose of each body have changed."""
+    reach: Floats
+    """(N,) contacts of two bodies are wanted as far as the sum of theirs."""
+    size: Floats
+    """(N,) half the diagonal of each body's box, where contacts may follow their bodies."""
+    elsewhere: Floats
+    """(M, 7) point, normal and depth in the world of what was found elsewhere in the last frame."""
+
+
+# Columns of PairRecords.frames.
+RELATIVE, AXIS, ANCHOR, MARGIN = 0, 12, 15, 27
+FRAME = 28
 
 
 class PairRecords(NamedTuple):
@@ -64,11 +81,12 @@ class PairRecords(NamedTuple):
     keys: npt.NDArray[np.uint64]
     """(P,) rows of both, the lower one times 2^32; sorted."""
     frames: Floats
-    """(P, 15) rotation and translation of B in A's frame; normal, or the axis that parted them, in A's frame."""
+    """(P, FRAME) as they were when the contacts were found: rotation and translation of B in A's frame; normal, or the axis
+    that parted them, in A's frame; pose of A in the world; how far contacts were looked for."""
     bits: Ints
-    """(P, 15) the same numbers as whole ones, since 0 and -0 are equal but not the same."""
+    """(P, FRAME) the same numbers as whole ones, since 0 and -0 are equal but not the same."""
     revisions: Ints
-    """(P, 4) of A's shape and pose, then of B's."""
+    """(P, 4) of A's shape and pose, then of B's, when the contacts were found."""
     counts: Ints
     """(P,) contacts."""
     places: Ints
@@ -147,11 +165,17 @@ def axis_parts(parts, a, b, r, t, n, margin):
 
 
 @device
+def put3(rows, k, column, x):
+    """Write a vector."""
+    rows[k, column], rows[k, column + 1], rows[k, column + 2] = x
+
+
+@device
 def put_frame(frames, k, r, t):
     """Relative pose of record k."""
     frames[k, 0], frames[k, 1], frames[k, 2], frames[k, 3], frames[k, 4] = r[0], r[1], r[2], r[3], r[4]
     frames[k, 5], frames[k, 6], frames[k, 7], frames[k, 8] = r[5], r[6], r[7], r[8]
-    frames[k, 9], frames[k, 10], frames[k, 11] = t
+    put3(frames, k, 9, t)
 
 
 @device
@@ -163,10 +187,69 @@ def same_pose(bits, k, old_bits, at):
     return different == 0
 
 
-@kernel("i8, i8, pair_scene, i8[:,::1], pair_records, i8, f8, i8, pair_records")
-def find_records(start, stop, scene, pairs, old, same, margin, limit, out):
+@device
+def copy_record(old, at, out, k, limit):
+    """A record as it was, with its points; of one that was found elsewhere without."""
+    for c in range(FRAME):
+        out.frames[k, c] = old.frames[at, c]
+    for c in range(4):
+        out.revisions[k, c] = old.revisions[at, c]
+    out.counts[k], out.places[k], out.status[k] = old.counts[at], old.places[at], old.status[at]
+    if out.how[k] >= ELSEWHERE:
+        return
+    out.places[k] = k * limit
+    for m in range(old.counts[at]):
+        for c in range(4):
+            out.points[k * limit + m, c] = old.points[old.places[at] + m, c]
+        out.features[k * limit + m] = old.features[old.places[at] + m]
+
+
+@device
+def load_anchor(frames, k):
+    """Pose of A in the world when contacts were found."""
+    c = ANCHOR
+    return (
+        frames[k, c], frames[k, c + 1], frames[k, c + 2], frames[k, c + 3], frames[k, c + 4], frames[k, c + 5],
+        frames[k, c + 6], frames[k, c + 7], frames[k, c + 8],
+    ), load3(frames, k, c + 9)  # fmt: skip
+
+
+@device
+def followed(r0, t0, r, t, p):
+    """How far B's point p has moved, all in A's frame, since B's pose was (r0, t0)."""
+    return sub(transform(r, t, unrotate(r0, sub(p, t0))), p)
+
+
+@device
+def follows(scene, i, j, r, t, old, at, elsewhere):
+    """Whether contacts that were found may follow their bodies to a relative pose: neither has turned nor moved much, and they
+    were looked for as far as is wanted now and they have moved."""
+    turned = 0.0
+    for c in range(9):
+        d = r[c] - old.frames[at, RELATIVE + c]
+        turned += d * d
+    most = FOLLOW_DISTANCE * min(scene.size[i], scene.size[j])
+    room = old.frames[at, MARGIN] - scene.reach[i] - scene.reach[j]
+    # The norm of the difference of two rotations is the root of 2 times the angle.
+    if turned > 2.0 * FOLLOW_TURN * FOLLOW_TURN or room < 0.0:
+        return False
+    most = min(most, room)
+    r0, t0 = load_rotation(old.frames, at), load3(old.frames, at, RELATIVE + 9)
+    anchor_r, anchor_t = load_anchor(old.frames, at)
+    for m in range(old.places[at], old.places[at] + old.counts[at]):
+        if elsewhere:
+            p = untransform(anchor_r, anchor_t, load3(scene.elsewhere, m, 0))
+        else:
+            p = load3(old.points, m, 0)
+        if norm2(followed(r0, t0, r, t, p)) > most * most:
+            return False
+    return True
+
+
+@kernel("i8, i8, pair_scene, i8[:,::1], pair_records, i8, i8, i8, pair_records")
+def find_records(start, stop, scene, pairs, old, same, follow, limit, out):
     """Records of the sorted pairs of bodies; `old` are those of the last frame, whose contacts are of use if `same`: for the
-    same margin and limit."""
+    same limit. `follow`: contacts may follow their bodies."""
     packed, parts = scene.packed, scene.packed.parts
     small, large = new_epa_space(EPA_FACES_FIRST), new_epa_space(0)
     polygons = new_manifold_space(longest_loop(packed.loop_starts))
@@ -179,36 +262,47 @@ def find_records(start, stop, scene, pairs, old, same, margin, limit, out):
             at += 1
         known = at < old.keys.shape[0] and old.keys[at] == key
         known = known and old.revisions[at, 0] == scene.revision[i, 0] and old.revisions[at, 2] == scene.revision[j, 0]
+        usable = known and same
         out.keys[k] = key
         out.revisions[k, 0], out.revisions[k, 1] = scene.revision[i, 0], scene.revision[i, 1]
         out.revisions[k, 2], out.revisions[k, 3] = scene.revision[j, 0], scene.revision[j, 1]
         shape_a, shape_b = scene.shape_rows[scene.shape[i]], scene.shape_rows[scene.shape[j]]
         compound = packed.shape_ints[shape_a, NODE_COUNT] > 0 or packed.shape_ints[shape_b, NODE_COUNT] > 0
-        if compound or scene.covered[scene.shape[i]] or scene.covered[scene.shape[j]]:
+        elsewhere = compound or scene.covered[scene.shape[i]] or scene.covered[scene.shape[j]]
+        margin = scene.reach[i] + scene.reach[j]
+        r, t = relative_pose_row(scene.poses, i, scene.poses, j)
+        if follow and usable and old.counts[at] > 0 and follows(scene, i, j, r, t, old, at, elsewhere):
+            out.how[k] = ELSEWHERE_FOLLOWED if elsewhere else FOLLOWED
+            copy_record(old, at, out, k, limit)
+            continue
+        if follow:
+            # So that they can follow.
+            margin += FOLLOW_DISTANCE * min(scene.size[i], scene.size[j])
+        usable = usable and old.frames[at, MARGIN] == margin
+        if elsewhere:
             out.how[k], out.counts[k] = ELSEWHERE, 0
             still = known and old.revisions[at, 1] == scene.revision[i, 1] and old.revisions[at, 3] == scene.revision[j, 1]
-            if still and same:
-                out.how[k], out.counts[k], out.places[k] = ELSEWHERE_KEPT, old.counts[at], old.places[at]
-                out.status[k] = old.status[at]
-            continue
-        r, t = relative_pose_row(scene.poses, i, scene.poses, j)
+            if still and usable:
+                out.how[k] = ELSEWHERE_KEPT
+                copy_record(old, at, out, k, limit)
+                continue
+            for c in range(12):
+                out.frames[k, ANCHOR + c] = scene.poses[i, c]
         put_frame(out.frames, k, r, t)
+        out.frames[k, MARGIN] = margin
+        if elsewhere:
+            continue
         out.places[k] = k * limit
-        if known and same and same_pose(out.bits, k, old.bits, at):
-            out.how[k], out.counts[k], out.status[k] = KEPT, old.counts[at], old.status[at]
-            for c in range(12, 15):
-                out.frames[k, c] = old.frames[at, c]
-            for m in range(old.counts[at]):
-                for c in range(4):
-                    out.points[k * limit + m, c] = old.points[old.places[at] + m, c]
-                out.features[k * limit + m] = old.features[old.places[at] + m]
+        if usable and same_pose(out.bits, k, old.bits, at):
+            out.how[k] = KEPT
+            copy_record(old, at, out, k, limit)
             continue
         a, b = packed.shape_ints[shape_a, PART_START], packed.shape_ints[shape_b, PART_START]
         if known:
-            n = load3(old.frames, at, 12)
+            n = load3(old.frames, at, AXIS)
             if axis_parts(parts, a, b, r, t, n, margin):
                 out.how[k], out.counts[k], out.status[k] = PARTED, 0, SEPARATED
-                out.frames[k, 12], out.frames[k, 13], out.frames[k, 14] = n
+                put3(out.frames, k, AXIS, n)
                 continue
         status, found, n = SEPARATED, np.int64(SEARCH), (0.0, 0.0, 0.0)
         if parts.ints[a, KIND] == BOX and parts.ints[b, KIND] == BOX:
@@ -223,7 +317,7 @@ def find_records(start, stop, scene, pairs, old, same, margin, limit, out):
                 large = new_epa_space(EPA_FACES)
             status, found, n = part_contacts(packed, a, b, r, t, margin, limit, large, polygons)
         out.how[k], out.counts[k], out.status[k] = ASKED, found, status
-        out.frames[k, 12], out.frames[k, 13], out.frames[k, 14] = n
+        put3(out.frames, k, AXIS, n)
         for m in range(found):
             row = k * limit + m
             out.points[row, 0], out.points[row, 1], out.points[row, 2] = points[m, 0], points[m, 1], points[m, 2]
@@ -282,28 +376,66 @@ def place_records(start, stop, poses, generation, sensor, records, which, starts
                 put_common(out, first + m, handle_a, handle_b, records.status[k])
             continue
         r, t = load_rotation(poses, i), load_translation(poses, i)
-        n = placed_normal(r, load3(records.frames, k, 12))
+        along = load3(records.frames, k, AXIS)
+        n, moves = placed_normal(r, along), records.how[k] == FOLLOWED
+        r0, t0 = load_rotation(records.frames, k), load3(records.frames, k, RELATIVE + 9)
+        r1, t1 = relative_pose_row(poses, i, poses, j) if moves else (r0, t0)
+        deepest = -math.inf
         for m in range(count):
             row, source = first + m, records.places[k] + m
             put_common(out, row, handle_a, handle_b, records.status[k])
-            out.point[row, 0], out.point[row, 1], out.point[row, 2] = placed_point(r, t, load3(records.points, source, 0))
-            out.normal[row, 0], out.normal[row, 1], out.normal[row, 2] = n
-            out.depth[row], out.feature[row], out.patch[row] = records.points[source, 3], records.features[source], 0
+            p, depth = load3(records.points, source, 0), records.points[source, 3]
+            if moves:
+                d = followed(r0, t0, r1, t1, p)
+                p, depth = add_scaled(p, d, 0.5), depth - dot(along, d)
+            put3(out.point, row, 0, placed_point(r, t, p))
+            put3(out.normal, row, 0, n)
+            out.depth[row], out.feature[row], out.patch[row] = depth, records.features[source], 0
             out.triangle_a[row] = out.triangle_b[row] = -1
+            deepest = max(deepest, depth)
+        if moves:
+            put_status(out, first, count, deepest)
 
 
-@kernel("pair_records, i8[::1], i8[::1], i8, f8[:,::1], i8[:,::1], contact_columns")
-def place_elsewhere(records, which, starts, touching, reals, ints, out):
+@device
+def put_status(out, first, count, deepest):
+    """Of contacts that followed their bodies: whether these still overlap."""
+    for row in range(first, first + count):
+        if out.status[row] != UNCONVERGED:
+            out.status[row] = OVERLAPPING if deepest >= 0.0 else SEPARATED
+
+
+@kernel("f8[:,::1], pair_records, i8[::1], i8[::1], i8, f8[:,::1], i8[:,::1], contact_columns")
+def place_elsewhere(poses, records, which, starts, touching, reals, ints, out):
     """Points of contacts that were found elsewhere: reals (M, 7) point, normal and depth in the world, ints (M, 4) feature,
     patch and triangles."""
     for q in range(touching):
         k = which[q]
         if records.how[k] < ELSEWHERE:
             continue
+        moves, deepest = records.how[k] == ELSEWHERE_FOLLOWED, -math.inf
+        i, j = out.rows[q, 0], out.rows[q, 1]
         for m in range(records.counts[k]):
             row, source = starts[q] + m, records.places[k] + m
-            for c in range(3):
-                out.point[row, c], out.normal[row, c] = reals[source, c], reals[source, 3 + c]
-            out.depth[row] = reals[source, 6]
+            p, n, depth = load3(reals, source, 0), load3(reals, source, 3), reals[source, 6]
+            if moves:
+                p, n, depth = moved_contact(poses, i, j, records.frames, k, p, n, depth)
+            put3(out.point, row, 0, p)
+            put3(out.normal, row, 0, n)
+            out.depth[row] = depth
             out.feature[row], out.patch[row] = ints[source, 0], ints[source, 1]
             out.triangle_a[row], out.triangle_b[row] = ints[source, 2], ints[source, 3]
+            deepest = max(deepest, depth)
+        if moves:
+            put_status(out, starts[q], records.counts[k], deepest)
+
+
+@device
+def moved_contact(poses, i, j, frames, k, p, n, depth):
+    """A contact, world frame, from where it was found to where the bodies are."""
+    r, t = load_rotation(poses, i), load_translation(poses, i)
+    anchor_r, anchor_t = load_anchor(frames, k)
+    p, n = untransform(anchor_r, anchor_t, p), unrotate(anchor_r, n)
+    r1, t1 = relative_pose_row(poses, i, poses, j)
+    d = followed(load_rotation(frames, k), load3(frames, k, RELATIVE + 9), r1, t1, p)
+    return transform(r, t, add_scaled(p, d, 0.5)), rotate(r, n), depth - dot(n, d)

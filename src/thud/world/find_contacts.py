@@ -3,7 +3,7 @@
 Pairs of plain convex shapes go straight to their contacts, with no boolean query before. Pairs with a compound, a mesh or a
 surface are asked in batches of the same two shapes, those with meshes and surfaces after the mid phase; while neither body
 changes, the last answer is theirs. While no body at all changes, the records stand as they are and are only turned into the
-world."""
+world. `follow_contacts` is the same for a step, in which contacts also follow bodies that hardly move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thud._core.arrays import Ints
+from thud._core.arrays import Floats, Ints
 from thud._core.status import SEPARATED
 from thud._core.threads import run_rows
 from thud.results import WorldContacts
@@ -20,8 +20,11 @@ from thud.world.contact_records import NOTHING_ELSEWHERE, Elsewhere, new_columns
 from thud.world.contact_rows import (
     ASKED,
     ELSEWHERE,
+    ELSEWHERE_FOLLOWED,
     ELSEWHERE_KEPT,
+    FOLLOWED,
     KEPT,
+    MARGIN,
     PARTED,
     PairRecords,
     PairScene,
@@ -46,14 +49,12 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
     world._update()
     if not world.caches:
         records.forget_pairs()
-    asked = (margin, limit, bodies.clock, world._current_rules())
-    before = records.key
-    same = before is not None and before[:2] == asked[:2]
-    stands = same and before is not None and before[2] == asked[2] and before[3] is asked[3]
+    asked, before = (margin, limit, bodies.clock, world._current_rules()), records.key
+    stands = before is not None and before[:3] == asked[:3] and before[3] is asked[3]
     # A user's filter may change its mind.
     if not stands or world.filter is not None:
-        pairs = world._broad_pairs() if margin == 0.0 else world._pairs_within(margin)
-        _renew(world, pairs, same, margin, limit)
+        pairs = world._broad_pairs() if margin == 0.0 else world._pairs_within(0.5 * margin)
+        _renew(world, pairs, np.full(bodies.used, 0.5 * margin), None, limit)
         records.key = asked
     else:
         world.stats.broad_pairs = world.stats.kept_pairs = len(records.pairs.keys)
@@ -61,24 +62,37 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
         return _placed(world)
 
 
-def _renew(world: World, pairs: Ints, same: bool, margin: float, limit: int) -> None:
-    """Records of these pairs."""
+def follow_contacts(world: World, reach: Floats, size: Floats, limit: int) -> WorldContacts:
+    """Contacts of bodies that are no farther apart than the sum of their reaches. Those of bodies that have moved by less than
+    a part of their sizes are not found anew."""
+    records = world._records
+    if not world.caches:
+        records.forget_pairs()
+    _renew(world, world._pairs_within(reach), reach, size, limit)
+    records.key = None
+    with world.stats.phase("place"):
+        return _placed(world)
+
+
+def _renew(world: World, pairs: Ints, reach: Floats, size: Floats | None, limit: int) -> None:
+    """Records of these pairs. With sizes, contacts may follow their bodies."""
     records, bodies, stats = world._records, world._bodies, world.stats
     packed, shape_rows = world._shapes.packed()
     out = records.room(len(pairs), limit)
     if len(pairs) and packed is not None:
         used = bodies.used
         scene = PairScene(
-            packed, shape_rows, world._shapes.is_covered, bodies.shape[:used], bodies.poses[:used], bodies.revision[:used]
-        )
+            packed, shape_rows, world._shapes.is_covered, bodies.shape[:used], bodies.poses[:used], bodies.revision[:used],
+            reach, reach if size is None else size, records.elsewhere.reals,
+        )  # fmt: skip
         with stats.phase("narrow"):
-            out = _find(scene, pairs, records.pairs, same, margin, limit, out, world.threads)
-            many = np.bincount(out.how, minlength=5)
+            out = _find(scene, pairs, records.pairs, records.limit == limit, size is not None, limit, out, world.threads)
+            many = np.bincount(out.how, minlength=7)
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])
-        stats.kept_pairs += int(many[KEPT] + many[ELSEWHERE_KEPT])
-        records.elsewhere = _elsewhere(world, pairs, margin, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
-    records.keep_pairs(out)
+        stats.kept_pairs += int(many[KEPT] + many[FOLLOWED] + many[ELSEWHERE_KEPT] + many[ELSEWHERE_FOLLOWED])
+        records.elsewhere = _elsewhere(world, pairs, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
+    records.keep_pairs(out, limit)
 
 
 def _find(
@@ -86,7 +100,7 @@ def _find(
     pairs: Ints,
     old: PairRecords,
     same: bool,
-    margin: float,
+    follow: bool,
     limit: int,
     out: PairRecords,
     threads: int | None,
@@ -97,7 +111,7 @@ def _find(
         part = out
         if len(pairs) > block:
             part = PairRecords._make([*(column[first : first + block] for column in out[:8]), out.points, out.features])
-        arguments = (scene, pairs[first : first + block], old, int(same), margin, limit, part)
+        arguments = (scene, pairs[first : first + block], old, int(same), int(follow), limit, part)
         run_rows(find_records, len(part.keys), threads, *arguments, rows_per_chunk=_FIND_CHUNK)
         if part is out:
             return out
@@ -110,12 +124,13 @@ def _find(
     return out._replace(points=np.concatenate(points), features=np.concatenate(features))
 
 
-def _elsewhere(world: World, pairs: Ints, margin: float, limit: int, out: PairRecords) -> Elsewhere:
+def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsewhere:
     """Contacts of the pairs that the kernel left, those that changed asked anew. Writes their counts, places and status."""
     scene, stats = world._scene(), world.stats
     rows = np.flatnonzero(out.how >= ELSEWHERE)
     ask = rows[out.how[rows] == ELSEWHERE]
     out.status[ask] = SEPARATED
+    margin = float(out.frames[ask, MARGIN].max(initial=0.0))
     if margin == 0.0 and len(ask):
         meets = np.ones(len(ask), np.bool_)
         covered = np.flatnonzero(scene.with_cover(pairs[ask]))
@@ -158,7 +173,7 @@ def _placed(world: World) -> WorldContacts:
         rows_per_chunk=_PLACE_CHUNK,
     )  # fmt: skip
     if len(elsewhere.ints):
-        place_elsewhere(pairs, which, starts, touching, elsewhere.reals, elsewhere.ints, found)
+        place_elsewhere(poses, pairs, which, starts, touching, elsewhere.reals, elsewhere.ints, found)
     world.stats.hits = touching
     records.renew(found, touches_of(found, poses, bodies.velocity, bodies.angular_velocity, threads), threads)
     return WorldContacts(*found)

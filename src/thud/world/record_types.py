@@ -14,8 +14,8 @@ _b1, _u1 = types.boolean[::1], types.uint8[::1]
 _f1, _f2 = types.float64[::1], types.float64[:, ::1]
 _i1, _i2 = types.int64[::1], types.int64[:, ::1]
 
-#: packed, shape_rows, covered, shape, poses, revision
-PAIR_SCENE = types.NamedTuple((PACKED, _i1, _b1, _i1, _f2, _i2), PairScene)
+#: packed, shape_rows, covered, shape, poses, revision, reach, size, elsewhere
+PAIR_SCENE = types.NamedTuple((PACKED, _i1, _b1, _i1, _f2, _i2, _f1, _f1, _f2), PairScene)
 
 #: keys, frames, bits, revisions, counts, places, status, how, points, features
 PAIR_RECORDS = types.NamedTuple((types.uint64[::1], _f2, _i2, _i2, _i1, _i1, _u1, _u1, _f2, _i1), PairRecords)

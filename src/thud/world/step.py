@@ -16,9 +16,10 @@ from thud.dynamics.inertia import principal_axes
 from thud.dynamics.soft import contact_softness
 from thud.dynamics.solver_types import (
     BODY,
-    COLUMNS,
     INVERSE_MASS,
     KEPT,
+    PATCH,
+    POINT,
     POINTS,
     TOUCHED,
     ContactGroups,
@@ -27,17 +28,17 @@ from thud.dynamics.solver_types import (
     SolverBodies,
 )
 from thud.dynamics.team import run_team
-from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE, PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
+from thud.dynamics.tolerances import PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
 from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
 from thud.world.continuous import stop_at_impacts
-from thud.world.find_contacts import find_contacts
+from thud.world.find_contacts import follow_contacts
 from thud.world.physics import RULES
 from thud.world.shape_set import ShapeSet
 from thud.world.sleeping import fall_asleep, rests, wake_placed, wake_touched
 from thud.world.step_contacts import StepContacts, check_hooked
-from thud.world.step_rows import DRIVEN, FREE, STILL, list_patches, load_bodies, round_patches, store_bodies
+from thud.world.step_rows import DRIVEN, FREE, STILL, find_reaches, list_patches, load_bodies, round_patches, store_bodies
 
 if TYPE_CHECKING:
     from thud.world.world import World
@@ -74,12 +75,12 @@ class GroupRoom:
     """Memory for groups of contacts, kept from step to step: fresh pages cost more than what is written to them."""
 
     def __init__(self) -> None:
-        self._whole = np.empty((0, COLUMNS, 4))
+        self._whole = np.empty((0, 4))
 
     def reals(self, count: int) -> Floats:
-        """(count, COLUMNS, 4), of any content."""
+        """(count, 4), of any content."""
         if len(self._whole) < count:
-            self._whole = np.empty((count + count // 2, COLUMNS, 4))
+            self._whole = np.empty((count + count // 2, 4))
         return self._whole[:count]
 
 
@@ -152,8 +153,10 @@ def step(world: World, dt: float, substeps: int) -> None:
     role = roles(bodies)
     if records.width < KEPT:
         records.widen(KEPT)
-    size, reach = _smallest(world, role)
-    found = find_contacts(world, _margin(world, size, reach, role, dt), POINTS)
+    world._update()
+    reach, sizes, gravity = np.empty(bodies.used), np.empty(bodies.used), float(np.linalg.norm(world.gravity))
+    smallest = find_reaches(role, bodies.bounds, bodies.velocity, dt, gravity, reach, sizes)
+    found = follow_contacts(world, reach, sizes, POINTS)
     with world.stats.phase("solve"):
         wake_touched(world, found, role)
         solver = _solver_bodies(world, role)
@@ -166,7 +169,7 @@ def step(world: World, dt: float, substeps: int) -> None:
         )
         kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
         points = PointColumns(contacts.point, contacts.normal, contacts.depth, contacts.impulse, np.ascontiguousarray(kept))
-        share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * size
+        share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * smallest
         run_team(
             solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
             contact_softness(dt / substeps), dt, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
@@ -235,26 +238,6 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     return solver
 
 
-def _smallest(world: World, role: npt.NDArray[np.uint8]) -> tuple[float, float]:
-    """(the least side, the least half diagonal) of the boxes about the bodies that move; 0 if none does."""
-    world._update()
-    bounds = world._bodies.bounds[np.flatnonzero(role == FREE)]
-    if not len(bounds):
-        return 0.0, 0.0
-    sides = bounds[:, 3:] - bounds[:, :3]
-    return float(sides.min()), 0.5 * float(np.sqrt(np.einsum("ni,ni->n", sides, sides).min()))
-
-
-def _margin(world: World, size: float, reach: float, role: npt.NDArray[np.uint8], dt: float) -> float:
-    """How far contacts are looked for: as far as the two fastest bodies close up in the step, bounded by the smallest body's
-    size: what moves farther is looked at by itself (`continuous.py`)."""
-    v = world._bodies.velocity[: world._bodies.used][role != STILL]
-    square = np.einsum("ni,ni->n", v, v)
-    fastest = np.sqrt(np.partition(square, len(square) - 2)[-2:] if len(square) > 2 else square)
-    closing = dt * (float(fastest.sum()) + dt * float(np.linalg.norm(world.gravity)))
-    return min(max(closing, MARGIN_LEAST * size), MARGIN_SIZE * reach)
-
-
 def _contacts(world: World, found: WorldContacts) -> StepContacts:
     """What was found, with coefficients, after the hook."""
     bodies, rows = world._bodies, np.repeat(found.rows, found.count, axis=0)
@@ -307,8 +290,9 @@ def _groups(patches: ContactList, solver: SolverBodies, room_for: GroupRoom) -> 
     sort_colours(colour, np.ascontiguousarray(patches.rows[:, 3]), colours, weights, room, order, starts)
     most = int((-(-np.diff(starts) // 4)).sum())
     groups = ContactGroups(
-        room_for.reals(most), np.empty((most, 2, 4), np.int64), np.empty(most, np.int64), np.empty(colours + 1, np.int64)
-    )
+        room_for.reals(most * (PATCH + POINTS * POINT)), np.empty(most, np.int64), np.empty((most, 2, 4), np.int64),
+        np.empty(most, np.int64), np.empty(colours + 1, np.int64),
+    )  # fmt: skip
     lanes = np.empty((many, 2), np.int64)
     group_patches(patches, order, starts, len(moves) - 1, groups, lanes)
     return groups, lanes

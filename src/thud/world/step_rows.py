@@ -11,8 +11,9 @@ import math
 from thud._core.decorators import device, kernel
 from thud.dynamics.solver_bodies import put3
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, POINTS, TOUCHED, V, W, X
+from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, cross, load3, neg, scale, sub
+from thud.math.vec3 import add, add_scaled, cross, load3, neg, norm, scale, sub
 from thud.shapes.packed import KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS
 from thud.shapes.shape import CONE, CYLINDER, ELLIPSOID
 
@@ -53,6 +54,30 @@ def load_bodies(
             turn = load3(torque, k, 0)
         put3(out.acceleration, k, 0, push)
         put3(out.acceleration, k, 3, turn)
+
+
+@kernel("u1[::1], f8[:,::1], f8[:,::1], f8, f8, f8[::1], f8[::1]")
+def find_reaches(role, bounds, velocity, dt, gravity, reach_out, size_out):
+    """How far each body's contacts are looked for: as far as it goes in the step, bounded by its size: what moves farther is
+    looked at by itself (`continuous.py`). In steps of a factor of 2, so that it is the same for a while. Writes half the
+    diagonal of each body's box too. Returns the least side of the boxes of what is FREE; 0 if nothing is."""
+    smallest = math.inf
+    for k in range(role.shape[0]):
+        side = (bounds[k, 3] - bounds[k, 0], bounds[k, 4] - bounds[k, 1], bounds[k, 5] - bounds[k, 2])
+        size_out[k] = 0.5 * norm(side)
+        reach_out[k] = 0.0
+        if role[k] == STILL:
+            continue
+        way = dt * norm(load3(velocity, k, 0))
+        if role[k] == FREE:
+            least = min(side[0], side[1], side[2])
+            smallest = min(smallest, least)
+            way, reach = way + 0.5 * dt * dt * gravity, MARGIN_LEAST * least
+            while reach < way and reach < MARGIN_SIZE * size_out[k]:
+                reach *= 2.0
+            way = reach
+        reach_out[k] = min(way, MARGIN_SIZE * size_out[k])
+    return smallest if smallest < math.inf else 0.0
 
 
 @kernel("i8, i8, u1[::1], f8[:,::1], solver_bodies, f8, f8[:,::1], f8[:,::1], f8[:,::1], b1[::1]")

@@ -20,3 +20,9 @@ INERTIA_ROUNDING = 1e-6
 #: Boxes are widened by half the distance that is asked for, times this: two of them that are just so far apart must overlap,
 #: whatever way the sums are rounded.
 REACH_SLACK = 1.0 + 1e-12
+
+#: In a step contacts follow their bodies while these have moved by less than this part of the smaller one's size (half the
+#: diagonal of its box) and turned by less than this (radians) since they were found. Points that were left out, being no
+#: deeper, may be so much deeper by then: a fifth of a millimetre for a box of half a metre.
+FOLLOW_DISTANCE = 5e-4
+FOLLOW_TURN = 1e-3

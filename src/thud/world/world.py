@@ -497,12 +497,12 @@ class World(WorldPhysics):
         """
         return events_between(self._records.touches_before, self._records.touches)
 
-    def _pairs_within(self, reach: float) -> Ints:
-        """Pairs whose boxes come within a distance of each other."""
+    def _pairs_within(self, reach: float | Floats) -> Ints:
+        """Pairs whose boxes come within the sum of the reaches of each other: one of all bodies, or one of each."""
         boxes = self._boxes()
         with self.stats.phase("broad"):
-            bounds, more = boxes.bounds, 0.5 * reach * REACH_SLACK
-            alive = self._bodies.present()
+            bounds, alive = boxes.bounds, self._bodies.present()
+            more = np.broadcast_to(np.asarray(reach) * REACH_SLACK, alive.shape)[alive, None]
             bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
             bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
             found = self._filtered(self._near_phase.pairs(boxes, threads=self.threads))
@@ -524,7 +524,7 @@ class World(WorldPhysics):
                 f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"
             )
         self._begin("distances")
-        pairs = self._pairs_within(reach)
+        pairs = self._pairs_within(0.5 * reach)
         if not len(pairs):
             whole, real = np.empty(0, np.int64), np.empty((0, 3))
             return WorldDistances(whole, whole, np.empty(0), real, real, real, np.empty(0, np.uint8))

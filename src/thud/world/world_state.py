@@ -18,13 +18,14 @@ from thud.world.body_gates import as_frictions, as_inertias, as_restitutions, re
 from thud.world.body_rows import ROW_MASK
 from thud.world.contact_records import NO_POINTS, PointList
 from thud.world.joint_state import JOINT_ARRAYS, check_joints, joints_of, put_joints
+from thud.world.record_state import RECORD_ARRAYS, check_records, put_records, records_of
 from thud.world.shape_state import check_rigid, flatten, unflatten
 from thud.world.tolerances import SAVED_BODIES
 
 if TYPE_CHECKING:
     from thud.world.world import World
 
-VERSION = 4
+VERSION = 5
 
 #: Arrays of a state: type, and shape with -1 for "any number of rows". `used` rows where it says N.
 N = -2
@@ -67,6 +68,7 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
     "contact_counts": ("<i8", (-1,)),
     "contact_feature": ("<i8", (-1,)),
     "contact_columns": ("<f8", (-1, KEPT)),
+    **RECORD_ARRAYS,
     **JOINT_ARRAYS,
 }
 
@@ -112,7 +114,7 @@ def state_of(world: World) -> dict[str, Any]:
             column[unused] = _EMPTY.get(name, 0)
         state[name] = column
     check_rigid(state["poses"][~unused], "poses")
-    return state | _contacts_of(world) | joints_of(world._joints) | flatten(shapes.shapes)
+    return state | _contacts_of(world) | records_of(world) | joints_of(world._joints) | flatten(shapes.shapes)
 
 
 def _contacts_of(world: World) -> dict[str, Any]:
@@ -153,6 +155,7 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     _check_layout(state)
     _check_bodies(state)
     _check_contacts(state)
+    check_records(state)
     options = _checked_options(state["options"])
     time, substep, following = (options.pop(name) for name in ("time", "substep", "next_joint"))
     check_joints(state, state["alive"], state["generation"], following)
@@ -172,6 +175,7 @@ def restore(make: type[World], state: Mapping[str, Any], filter: Callable[..., A
     bodies.names, bodies.free = names, state["free_rows"].tolist()
     world._shapes.restore(shapes, users, state["free_shapes"].tolist())
     _put_contacts(world, state)
+    put_records(world, state)
     put_joints(world._joints, state, following)
     world.time, world._substep, world._gravity_before = time, substep, world.gravity.copy()
     return world
