@@ -6,6 +6,7 @@ from thud._core.decorators import device, kernel
 from thud.dynamics.integrators import free_turn, store9
 from thud.dynamics.rotation import exp_rotation, straightened
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, TOUCHED, WORLD_INVERSE, V, W, X
+from thud.dynamics.tolerances import SMALL_ANGLE
 from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
 from thud.math.vec3 import add_scaled, load3, norm2, scale
 
@@ -98,19 +99,20 @@ def move(bodies, start, stop, h):
         put3(reals, k, X, x)
         if norm2(w) == 0.0:
             continue
-        a = load_rotation(bodies.rotation, k)
-        if reals[k, INVERSE_MASS] > 0.0 and not locked:
-            momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w)))
+        a, free = load_rotation(bodies.rotation, k), reals[k, INVERSE_MASS] > 0.0 and not locked
+        momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w))) if free else w
+        if free and norm2(w) * h * h > SMALL_ANGLE * SMALL_ANGLE:
             after = free_turn(a, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h)
+            by = turned(after, a)
         else:
-            # Driven, or bound to some axes: it turns as it is told.
-            momentum = w
-            after = compose_rotation(exp_rotation(scale(w, h)), a)
-        store9(bodies.turn, k, compose_rotation(turned(after, a), load_rotation(bodies.turn, k)))
+            # Driven, or bound to some axes, it turns as it is told. Slow, it turns about one axis for the while.
+            by = exp_rotation(scale(w, h))
+            after = compose_rotation(by, a)
+        store9(bodies.turn, k, compose_rotation(by, load_rotation(bodies.turn, k)))
         store9(bodies.rotation, k, after)
         if reals[k, INVERSE_MASS] > 0.0:
             turn_inertia(bodies, k)
-            if not locked:
+            if free:
                 put3(reals, k, W, rotate(load_inverse(reals, k), momentum))
 
 

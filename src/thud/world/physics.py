@@ -18,18 +18,10 @@ from thud.rotations import quaternion_from_rotation, vector_from_quaternion
 from thud.world.body_gates import as_velocities, each, refuse_rows
 from thud.world.jointed import WorldJoints
 from thud.world.step_contacts import StepContacts
+from thud.world.step_rows import RULES
 
 if TYPE_CHECKING:
     from thud.world.step import GroupRoom, Moments
-
-#: How the coefficients of two bodies become that of their contact.
-RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "geometric": lambda a, b: np.sqrt(a * b),
-    "average": lambda a, b: 0.5 * (a + b),
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "product": lambda a, b: a * b,
-}
 
 
 class WorldPhysics(WorldJoints):

@@ -34,11 +34,21 @@ from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
 from thud.world.continuous import stop_at_impacts
 from thud.world.find_contacts import follow_contacts
-from thud.world.physics import RULES
 from thud.world.shape_set import ShapeSet
 from thud.world.sleeping import fall_asleep, rests, wake_placed, wake_touched
 from thud.world.step_contacts import StepContacts, check_hooked
-from thud.world.step_rows import DRIVEN, FREE, STILL, find_reaches, list_patches, load_bodies, round_patches, store_bodies
+from thud.world.step_rows import (
+    DRIVEN,
+    FREE,
+    RULES,
+    STILL,
+    coefficients,
+    describe_patches,
+    find_reaches,
+    list_patches,
+    load_bodies,
+    store_bodies,
+)
 
 if TYPE_CHECKING:
     from thud.world.world import World
@@ -240,17 +250,19 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
 
 def _contacts(world: World, found: WorldContacts) -> StepContacts:
     """What was found, with coefficients, after the hook."""
-    bodies, rows = world._bodies, np.repeat(found.rows, found.count, axis=0)
-    a, b = rows[:, 0], rows[:, 1]
+    bodies, many = world._bodies, len(found.depth)
     contacts = StepContacts(
-        found.handle_a, found.handle_b, found.point, found.normal, found.depth, found.feature,
-        np.repeat(found.sensor, found.count), RULES[world.friction_rule](bodies.friction[a], bodies.friction[b]),
-        RULES[world.restitution_rule](bodies.restitution[a], bodies.restitution[b]),
-        bodies.surface_velocity[b] - bodies.surface_velocity[a], np.ones(len(rows), np.bool_), np.zeros((len(rows), 3)),
+        found.handle_a, found.handle_b, found.point, found.normal, found.depth, found.feature, np.empty(many, np.bool_),
+        np.empty(many), np.empty(many), np.empty((many, 3)), np.ones(many, np.bool_), np.zeros((many, 3)),
+    )  # fmt: skip
+    coefficients(
+        found.rows, found.start, found.count, found.sensor, bodies.friction, bodies.restitution, bodies.surface_velocity,
+        RULES[world.friction_rule], RULES[world.restitution_rule], contacts.sensor, contacts.friction, contacts.restitution,
+        contacts.surface_velocity,
     )  # fmt: skip
     if world.contact_hook is not None:
         world.contact_hook(contacts)
-        check_hooked(contacts, len(rows))
+        check_hooked(contacts, many)
     return contacts
 
 
@@ -258,19 +270,14 @@ def _patches(world: World, found: WorldContacts, contacts: StepContacts, role: n
     """Patches of contact that are solved, with their coefficients."""
     bodies = world._bodies
     rows = np.empty((len(found.point), 4), np.int64)
-    many = int(list_patches(found.rows, found.start, found.count, found.sensor, role, contacts.normal, ~contacts.keep, rows))
-    rows = rows[:many]
-    reals = np.empty((many, 9))
-    a, b, first = rows[:, 0], rows[:, 1], rows[:, 2]
-    reals[:, 0], reals[:, 1], reals[:, 4:7] = (
-        contacts.friction[first], contacts.restitution[first], contacts.surface_velocity[first],
-    )  # fmt: skip
-    reals[:, 2:4] = RULES[world.friction_rule](bodies.turning_friction[a], bodies.turning_friction[b])
+    many = int(list_patches(found.rows, found.start, found.count, found.sensor, role, contacts.normal, contacts.keep, rows))
+    rows, reals = rows[:many], np.empty((many, 9))
     packed, shape_rows = world._shapes.packed()
     if many:
         run_rows(
-            round_patches, many, world.threads, packed, shape_rows, bodies.shape, world._shapes.is_covered, bodies.poses, rows,
-            contacts.point, contacts.normal, reals,
+            describe_patches, many, world.threads, packed, shape_rows, bodies.shape, world._shapes.is_covered, bodies.poses,
+            bodies.turning_friction, RULES[world.friction_rule], rows, contacts.point, contacts.normal, contacts.friction,
+            contacts.restitution, contacts.surface_velocity, reals, rows_per_chunk=_BODY_CHUNK,
         )  # fmt: skip
     return ContactList(rows, reals)
 

@@ -21,6 +21,24 @@ from thud.shapes.shape import CONE, CYLINDER, ELLIPSOID
 STILL, DRIVEN, FREE = 0, 1, 2
 
 
+#: How the coefficients of two bodies become that of their contact, and the numbers of these rules in kernels.
+RULES = {"geometric": 0, "average": 1, "minimum": 2, "maximum": 3, "product": 4}
+
+
+@device
+def combined(a, b, rule):
+    """Coefficients of two bodies by one of the RULES."""
+    if rule == 0:
+        return math.sqrt(a * b)
+    if rule == 1:
+        return 0.5 * (a + b)
+    if rule == 2:
+        return min(a, b)
+    if rule == 3:
+        return max(a, b)
+    return a * b
+
+
 @device
 def known3(rows, k):
     """A vector; 0 where it is unknown."""
@@ -107,10 +125,28 @@ def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocit
             put3(angular_velocity_out, k, 0, w)
 
 
+@kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], f8[::1], f8[::1], f8[:,::1], i8, i8, b1[::1], f8[::1], f8[::1], f8[:,::1]")
+def coefficients(
+    rows, first, length, sensor, friction, restitution, surface_velocity, friction_rule, restitution_rule, sensor_out,
+    friction_out, restitution_out, surface_out,
+):  # fmt: skip
+    """Of each point, from those of the bodies of its pair."""
+    for q in range(rows.shape[0]):
+        a, b = rows[q, 0], rows[q, 1]
+        rub, bounce = (
+            combined(friction[a], friction[b], friction_rule),
+            combined(restitution[a], restitution[b], restitution_rule),
+        )
+        past = sub(load3(surface_velocity, b, 0), load3(surface_velocity, a, 0))
+        for k in range(first[q], first[q] + length[q]):
+            sensor_out[k], friction_out[k], restitution_out[k] = sensor[q], rub, bounce
+            put3(surface_out, k, 0, past)
+
+
 @kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], u1[::1], f8[:,::1], b1[::1], i8[:,::1]")
-def list_patches(rows, first, length, sensor, role, normal, drop, patches_out):
-    """Points of pairs of which one is FREE and none a sensor, but for those marked in `drop`, in patches of up to POINTS
-    points in a row with one normal: (P, 4) A, B, first point, number of points. Returns P."""
+def list_patches(rows, first, length, sensor, role, normal, keep, patches_out):
+    """Points of pairs of which one is FREE and none a sensor, but for those not to `keep`, in patches of up to POINTS points in
+    a row with one normal: (P, 4) A, B, first point, number of points. Returns P."""
     found = 0
     for q in range(rows.shape[0]):
         a, b = rows[q, 0], rows[q, 1]
@@ -118,11 +154,11 @@ def list_patches(rows, first, length, sensor, role, normal, drop, patches_out):
             continue
         at, end = first[q], first[q] + length[q]
         while at < end:
-            if drop[at]:
+            if not keep[at]:
                 at += 1
                 continue
             count = 1
-            while at + count < end and count < POINTS and not drop[at + count]:
+            while at + count < end and count < POINTS and keep[at + count]:
                 k = at + count
                 if normal[k, 0] != normal[at, 0] or normal[k, 1] != normal[at, 1] or normal[k, 2] != normal[at, 2]:
                     break
@@ -151,11 +187,22 @@ def curvature_radius(packed, shape, r, t, point, n):
     return reals[part, RADIUS]
 
 
-@kernel("i8, i8, packed, i8[::1], i8[::1], b1[::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1]")
-def round_patches(start, stop, packed, shape_rows, shape, covered, poses, patches, point, normal, reals_out):
-    """Radii of curvature of both bodies of patches [start, stop), in the columns that `ContactList.reals` has for them."""
+@kernel(
+    "i8, i8, packed, i8[::1], i8[::1], b1[::1], f8[:,::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1],"
+    " f8[:,::1], f8[:,::1]"
+)
+def describe_patches(
+    start, stop, packed, shape_rows, shape, covered, poses, turning, rule, patches, point, normal, friction, restitution,
+    surface, reals_out,
+):  # fmt: skip
+    """What `ContactList.reals` has of patches [start, stop): coefficients of their first points, radii of curvature of both
+    bodies there."""
     for k in range(start, stop):
-        first = patches[k, 2]
+        first, a, b = patches[k, 2], patches[k, 0], patches[k, 1]
+        reals_out[k, 0], reals_out[k, 1] = friction[first], restitution[first]
+        for c in range(2):
+            reals_out[k, 2 + c] = combined(turning[a, c], turning[b, c], rule)
+        put3(reals_out, k, 4, load3(surface, first, 0))
         n, where = load3(normal, first, 0), load3(point, first, 0)
         for side in range(2):
             body = patches[k, side]
