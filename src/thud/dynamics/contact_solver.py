@@ -173,7 +173,7 @@ def end_patch(groups, i, lane, patches, points, p, share):
         whole = add_scaled(scale(n, out[g + at + SUM, lane]), t1, out[g + at + SUM_1, lane])
         whole = add_scaled(whole, t2, out[g + at + SUM_2, lane])
         for c in range(3):
-            points.impulse[k, c] = whole[c]
+            points.impulse[k, c] += whole[c]
         # Of a new point the first load is the usual one.
         points.kept[k, USUALLY] = usual + (share if usual > 0.0 else 1.0) * (impulse - usual)
         if q == 0 and (out[g + TWISTING, lane] > 0.0 or out[g + ROLLING, lane] > 0.0):
@@ -470,6 +470,8 @@ def restitute(bodies, groups, start, stop, threshold):
             before, largest = load(out, g + at + IMPULSE), load(out, g + at + LARGEST)
             along = dot(n, sub(speed_of(vb, wb, arm_b), speed_of(va, wa, arm_a)))
             after = greater(before - load(out, g + at + NORMAL_MASS) * (along + bounce * approach), 0.0)
+            # Newton's law, but no more than Poisson's: with friction, or several points, the first may make energy.
+            after = least(after, before + bounce * load(out, g + at + SUM))
             after = pick(bounce, 0.0, pick(largest, 0.0, pick(-approach, threshold, after, before), before), before)
             store(out, g + at + IMPULSE, after)
             store(out, g + at + LARGEST, greater(largest, after))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from thud._core.decorators import device, kernel
 from thud.dynamics.integrators import free_turn, store9
 from thud.dynamics.rotation import exp_rotation, straightened
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, TOUCHED, WORLD_INVERSE, V, W, X
-from thud.dynamics.tolerances import SMALL_ANGLE
+from thud.dynamics.tolerances import SMALL_ANGLE, TURN_ANGLE, TURN_PARTS
 from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
 from thud.math.vec3 import add_scaled, load3, norm2, scale
 
@@ -102,7 +104,10 @@ def move(bodies, start, stop, h):
         a, free = load_rotation(bodies.rotation, k), reals[k, INVERSE_MASS] > 0.0 and not locked
         momentum = rotate(a, rotate(load_rotation(bodies.inertia, k), unrotate(a, w))) if free else w
         if free and norm2(w) * h * h > SMALL_ANGLE * SMALL_ANGLE:
-            after = free_turn(a, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h)
+            parts = 1 + int(min(math.sqrt(norm2(w)) * h / TURN_ANGLE, TURN_PARTS))
+            after = a
+            for _ in range(parts):
+                after = free_turn(after, momentum, load_rotation(bodies.axes, k), load3(bodies.moments, k, 0), h / parts)
             by = turned(after, a)
         else:
             # Driven, or bound to some axes, it turns as it is told. Slow, it turns about one axis for the while.

@@ -95,7 +95,7 @@ class PointColumns(NamedTuple):
     depth: Floats
     """(M,) metres."""
     impulse: Floats
-    """(M, 3) on B over the step, world frame."""
+    """(M, 3) on B over the step, world frame; added to."""
     kept: Floats
     """(M, KEPT) what is known of the point from the step before (`KEPT`)."""
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 #: Below this angle (radians) a rotation is made of the series of sine and cosine: the next terms are below roundoff.
 SMALL_ANGLE = 1e-4
 
+#: A body that turns farther than this in a sub-step (radians) is turned in parts, up to so many: the energy of a torque-free
+#: body then stays within 0.1 % (it swings by the square of the angle).
+TURN_ANGLE = 0.05
+TURN_PARTS = 63
+
 #: Newton steps of the implicit gyroscopic term (a count). From the angular velocity of the step before, one is Catto's; the
 #: others bring it to roundoff for steps of up to half a radian. It ends earlier where a step changes less than GYRO_CHANGE of
 #: the angular velocity.
@@ -74,6 +79,12 @@ IMPACT_ROUNDS = 8
 #: Joints look ahead while their bodies turn by less than this in a sub-step (radians). Beyond, one step of Newton's method
 #: may lead farther away, and drive the bodies.
 AHEAD = 0.25
+
+#: While a body with contacts turns farther than this in a step (radians), the step is taken in parts, up to so many, and
+#: contacts are found for each: they hold for the way a body is turned when they are found. Beyond a radian or so a contact
+#: pushes where nothing is, and drives the body.
+PART_ANGLE = 0.5
+PARTS = 8
 
 #: Rounds in which bodies in contact that were driven into each other are taken back (a count): enough for a row of as many.
 HOLD_ROUNDS = 32

@@ -28,7 +28,7 @@ from thud.dynamics.solver_types import (
     SolverBodies,
 )
 from thud.dynamics.team import run_team
-from thud.dynamics.tolerances import PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
+from thud.dynamics.tolerances import PART_ANGLE, PARTS, PUSH_SPEED, SLOP_SIZE, TEAM_WORK, USUAL_SECONDS
 from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
@@ -44,6 +44,7 @@ from thud.world.step_rows import (
     STILL,
     coefficients,
     describe_patches,
+    fastest_turn,
     find_reaches,
     list_patches,
     load_bodies,
@@ -148,38 +149,75 @@ def energy_of(bodies: Bodies, gravity: Floats) -> tuple[float, float]:
     return float(0.5 * (m @ (v * v).sum(axis=1) + turning)), float(-(weight @ (centers @ gravity)))
 
 
+@dataclass(slots=True)
+class _Touching:
+    """What is known of the bodies before they are moved."""
+
+    role: npt.NDArray[np.uint8]
+    contacts: StepContacts
+    patches: ContactList
+    smallest: float
+    """The least side of the boxes of what moves freely, metres."""
+
+
 def step(world: World, dt: float, substeps: int) -> None:
     """See `World.step`."""
-    from thud.dynamics.step_solver import solve_step
-
     world._begin("step")
     bodies, records = world._bodies, world._records
     fill_masses(bodies, world._shapes)
+    world.broken = world.lost = np.empty(0, np.int64)
     if rests(world):
-        world.broken = world.lost = np.empty(0, np.int64)
         world.time += dt
         return
     wake_placed(world)
-    role = roles(bodies)
     if records.width < KEPT:
         records.widen(KEPT)
+    used = bodies.used
+    force, torque = bodies.force[:used].copy(), bodies.torque[:used].copy()
+    touching, touched = _find(world, dt), records.touches_before
+    spin = fastest_turn(touching.role, bodies.angular_velocity, touching.patches) * dt
+    parts = min(1 + int(spin / PART_ANGLE), PARTS)
+    for part in range(parts):
+        if part:
+            bodies.force[:used], bodies.torque[:used] = force, torque
+            last = world._step_contacts.impulse
+            touching = _find(world, dt / parts)
+            before = records.previous(world.threads)
+            touching.contacts.impulse[before >= 0] = last[before[before >= 0]]
+        _solve(world, touching, dt / parts, -(-substeps // parts))
+    records.touches_before = touched
+    world.time += dt
+
+
+def _find(world: World, dt: float) -> _Touching:
+    """Contacts of a part of a step."""
+    bodies, role = world._bodies, roles(world._bodies)
     world._update()
     reach, sizes, gravity = np.empty(bodies.used), np.empty(bodies.used), float(np.linalg.norm(world.gravity))
     smallest = find_reaches(role, bodies.bounds, bodies.velocity, dt, gravity, reach, sizes)
     found = follow_contacts(world, reach, sizes, POINTS)
     with world.stats.phase("solve"):
         wake_touched(world, found, role)
+        contacts = _contacts(world, found)
+        return _Touching(role, contacts, _patches(world, found, contacts, role), smallest)
+
+
+def _solve(world: World, touching: _Touching, dt: float, substeps: int) -> None:
+    """Velocities and poses after a part of a step."""
+    from thud.dynamics.step_solver import solve_step
+
+    bodies, records = world._bodies, world._records
+    role, contacts, patches = touching.role, touching.contacts, touching.patches
+    with world.stats.phase("solve"):
         solver = _solver_bodies(world, role)
         room = world._group_room = world._group_room or GroupRoom()
-        contacts = _contacts(world, found)
-        patches = _patches(world, found, contacts, role)
         groups, lanes = _groups(patches, solver, room)
         joints, colours, rows = world._joints.solver_rows(
             solver.reals[:, INVERSE_MASS].copy(), np.nan_to_num(bodies.center_of_mass[: bodies.used]), *_locks(world, role)
         )
         kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
         points = PointColumns(contacts.point, contacts.normal, contacts.depth, contacts.impulse, np.ascontiguousarray(kept))
-        share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * smallest
+        share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * touching.smallest
         run_team(
             solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
             contact_softness(dt / substeps), dt, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
@@ -187,15 +225,13 @@ def step(world: World, dt: float, substeps: int) -> None:
         records.columns, world._step_contacts = points.kept, contacts
         world._substep = dt / substeps
         if len(world._joints):
-            world.broken, freed = world._joints.keep_step(rows, joints, dt)
+            broken, freed = world._joints.keep_step(rows, joints, dt)
+            world.broken = np.concatenate([world.broken, broken])
             if len(freed):
                 bodies.calm[freed] = 0.0
                 world._parted = None
-        else:
-            world.broken = np.empty(0, np.int64)
         _put_back(world, solver, role, dt)
         fall_asleep(world, dt)
-    world.time += dt
 
 
 def roles(bodies: Bodies) -> npt.NDArray[np.uint8]:
@@ -313,7 +349,7 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8], d
         store_bodies, used, world.threads, role, bodies.center_of_mass, solver, FARTHEST_POSE, poses, bodies.velocity,
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
-    world.lost = bodies.handles(np.flatnonzero(lost))
+    world.lost = np.union1d(world.lost, bodies.handles(np.flatnonzero(lost)))
     if lost.any():
         role = np.where(lost, np.uint8(STILL), role)
         # Nor is what they did to others known.

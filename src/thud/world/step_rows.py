@@ -13,7 +13,7 @@ from thud.dynamics.solver_bodies import put3
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, POINTS, TOUCHED, V, W, X
 from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, cross, load3, neg, norm, scale, sub
+from thud.math.vec3 import add, add_scaled, cross, load3, neg, norm, norm2, scale, sub
 from thud.shapes.packed import KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS
 from thud.shapes.shape import CONE, CYLINDER, ELLIPSOID
 
@@ -72,6 +72,18 @@ def load_bodies(
             turn = load3(torque, k, 0)
         put3(out.acceleration, k, 0, push)
         put3(out.acceleration, k, 3, turn)
+
+
+@kernel("u1[::1], f8[:,::1], contact_list")
+def fastest_turn(role, angular_velocity, patches):
+    """The largest angular speed (rad/s) of what is FREE and has a contact where it is not round."""
+    fastest = 0.0
+    for k in range(patches.rows.shape[0]):
+        for side in range(2):
+            body = patches.rows[k, side]
+            if role[body] == FREE and patches.reals[k, 7 + side] == 0.0:
+                fastest = max(fastest, norm2(load3(angular_velocity, body, 0)))
+    return math.sqrt(fastest)
 
 
 @kernel("u1[::1], f8[:,::1], f8[:,::1], f8, f8, f8[::1], f8[::1]")
