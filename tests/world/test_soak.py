@@ -24,8 +24,8 @@ def test_a_heap_that_is_disturbed() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_spinning_rod_gains_nothing(seed: int) -> None:
-    """A rod that turns by a radian or two in a step, among balls: contacts are found for parts of the step. (For whole steps the
-    energy nearly doubles.)"""
+    """A rod that turns by a radian or two in a step, among balls: contacts are found for parts of the step. (For whole steps
+    the energy nearly doubles.)"""
     world = thud.World(threads=1)
     world.add(thud.HalfSpace((0.0, 0.0, 1.0)), static=True, friction=0.5)
     world.add_many(thud.Sphere(0.2), [(x, y, 0.2, 1, 0, 0, 0) for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5)])
