@@ -6,14 +6,23 @@ import math
 
 import numpy as np
 
-from thud._core.decorators import kernel
+from thud._core.decorators import device, kernel
 from thud.math.vec3 import dot
-from thud.mesh.manifolds.convex_facets import nearest_point, patch_points, settle_facets
+from thud.mesh.manifolds.convex_facets import lowest_of, nearest_point, over_facet, patch_points, settle_facets
 from thud.mesh.manifolds.directions import direction
 from thud.mesh.manifolds.facets import DIRECTION, WAY_OUT, facet_normal
 from thud.mesh.manifolds.rows import put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP
-from thud.mesh.manifolds.tolerances import ALIKE, DEEPER, LOOK_AGAIN
+from thud.mesh.manifolds.tolerances import ALIKE, DEEPER, EDGE_ON, LOOK_AGAIN
+
+
+@device
+def is_over_any(facets, many, n, q):
+    """Whether q is above or below one of the facets that face n, seen along n."""
+    over = False
+    for k in range(many):
+        over |= dot(n, facet_normal(facets, k)) > EDGE_ON and over_facet(facets, k, n, q)
+    return over
 
 
 @kernel(inner="packed, i8, f8, f8, f8, f8, i8, mat3, vec3, i8, facet_space, manifold_rows")
@@ -42,13 +51,14 @@ def convex_contacts(packed, many, reach, look, size, margin, limit, r, t, row, s
             deepest = space.points[0, HOW_DEEP]
         filled = put_contacts(out, row, filled, space, 0, points, patch, r, t, margin, space.ints, False)
     out.counts[row] = filled
-    shown = deepest
+    beside = False
     if deepest > 0.0:
         # What goes in through a facet may be deepest below its neighbour, which it does not meet.
-        n = direction(space.directions, where)
+        n, shown = direction(space.directions, where), deepest
         for k in range(many):
             if space.ints[k, DIRECTION] == where and dot(n, facet_normal(space.facets, k)) >= ALIKE:
                 deepest = max(deepest, space.facets[k, WAY_OUT])
+        beside = deepest > shown + DEEPER * size and not is_over_any(space.facets, many, n, lowest_of(packed, n))
     # What lies above the part along its way out, beside it, shows in a wider look.
-    more = look == 0.0 and (deepest > LOOK_AGAIN * size or deepest > shown + DEEPER * size)
+    more = look == 0.0 and (beside or deepest > LOOK_AGAIN * size)
     return status, deepest, more
