@@ -124,3 +124,8 @@ WAY_GAIN = 2e-3
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.
 FLAT_TETRAHEDRON = 1e-6
+
+#: Most primitives near a compound and the nodes of its tree above one of its parts, and most of these nodes (counts): a ship of
+#: 120 parts over terrain has 20 to 50 near it. What has more is asked part by part.
+LISTED = 4096
+LEVELS = 64
