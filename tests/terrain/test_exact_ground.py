@@ -77,6 +77,18 @@ def test_turned_together_the_answer_is_the_same(kind: dict) -> None:
             np.testing.assert_allclose(other, deepest, atol=1e-5)
 
 
+def test_a_contact_on_a_twisted_patch_is_on_the_part() -> None:
+    # A step along the distance led too far, into touch, and the point was that of the step before: 0.18 mm off the box.
+    box = thud.Box([0.66706343, 0.25541054, 0.58809806])
+    pose = np.array([[1.8560799530472392, -0.06661906911017808, 1.6418480615762912,
+                      0.06280001730666014, -0.8555422852373162, 0.46749608311164365, -0.2134267281116987]])  # fmt: skip
+    touch, row = thud.contacts(surfaces()["tunnelled"], box, None, pose, margin=0.1), as_poses(pose, "pose")[0]
+    on_part = touch.point - 0.5 * touch.depth[:, None] * touch.normal
+    inside = np.abs((on_part - row[9:]) @ row[:9].reshape(3, 3)) - np.asarray(box.half_extents)
+    assert len(inside) > 4
+    np.testing.assert_allclose(inside.max(axis=1), 0.0, atol=1e-6)
+
+
 def test_a_part_below_one_wall_of_a_groove_goes_up() -> None:
     # The way through the nearest wall, at 45 degrees, leads along the other one and never out of it: the depth was four times
     # the capsule's height.

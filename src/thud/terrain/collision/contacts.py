@@ -42,6 +42,7 @@ from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
     LIFT_APART,
     LIFT_CLEAR,
+    LIFT_HALVES,
     LIFT_LEAST,
     LIFT_SAME,
     LIFT_STEEP,
@@ -137,15 +138,27 @@ def lift(parts, query, space, n, margin, depth):
     hit, status, time, p, _n = patch_query(parts, PartQuery(a, b, r, start, down, _I(CAST)), space, 1.0)
     if not hit or (status != HIT and status != CAST_UNCONVERGED):
         return False, 0.0, zero
-    depth, p = settled_twice(parts, query, space, n, up - time * way, p)
+    depth, p = settled_between(parts, query, space, n, up - time * way, p, least)
     return True, depth, p
 
 
 @device
-def settled_twice(parts, query, space, n, depth, p):
-    """(depth, point)"""
-    _done, depth, p = settled(parts, query, space, n, depth, p)
-    _done, depth, p = settled(parts, query, space, n, depth, p)
+def settled_between(parts, query, space, n, depth, p, least):
+    """(depth, point): `settled` until a step is below `least`. On a twisted patch a step may lead too far, into touch; then
+    halfway back to where the part was apart."""
+    low, high = -math.inf, math.inf
+    for _ in range(LIFT_HALVES):
+        done, lower, q = settled(parts, query, space, n, depth, p)
+        if done:
+            high, p = depth, q
+            if abs(lower - depth) <= least:
+                return lower, p
+            depth = lower if lower > low else 0.5 * (low + high)
+        elif high < math.inf:
+            low = depth
+            depth = 0.5 * (low + high)
+        else:
+            break
     return depth, p
 
 
@@ -565,7 +578,7 @@ def buried_contact(surface, parts, query, space, contacts_out):
     if hits > 0 and result[STATUS] == HIT:
         load_face(surface, found, 0, space)
         depth, p = way * (1.0 - result[BEST]), (result[POINT], result[POINT + 1], result[POINT + 2])
-        depth, p = settled_twice(parts, query, space, n, depth, p)
+        depth, p = settled_between(parts, query, space, n, depth, p, LIFT_SAME * patch_size(space.corners))
     put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, found, _I(0), _I(0)), 0, False)
     return 1
 

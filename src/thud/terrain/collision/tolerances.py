@@ -76,9 +76,11 @@ LIFT_LEAST = 1e-6
 LIFT_APART = 1e-6
 
 #: A part that is clear of the tetrahedron of a patch is lowered by their distance until a step is below this part of the
-#: patch's size, or so many times (a count): each step all but squares what is left.
+#: patch's size, or so many times (a count): each step all but squares what is left. After a cast, where steps may lead too far
+#: and are halved, more often: a thousandth of the patch is halved to LIFT_SAME in 20 steps.
 LIFT_SAME = 1e-9
 LIFT_STEPS = 6
+LIFT_HALVES = 32
 
 #: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
 #: below LIFT_STEEP, says nothing of how deep a part is.
