@@ -87,8 +87,10 @@ LIFT_HALVES = 32
 SAME_NORMAL = 1e-12
 LIFT_STEEP = 0.02
 
-#: A part that is in the ground as a whole is moved out by its own height so often (a count) if its first way is not free.
+#: A part that is in the ground as a whole is moved out by its own height so often (a count) if its first way is not free;
+#: up its columns more often, by its radius more each time: 16 steps lead up by more than a hundred radii.
 BURIED_STEPS = 4
+BURIED_STEPS_UP = 16
 
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
