@@ -1,5 +1,6 @@
-"""Displaced surfaces: building them; a warship over terrain against the same surface as triangles, in
-coal and in our own mesh code; bytes a sample held; backward projections a second; bounding maps against MMA. One thread."""
+"""Displaced surfaces: building them; a warship over terrain against the same surface as triangles, in coal and in our own mesh
+code; contacts of bodies that lie in hills, likewise; bytes a sample held; backward projections a second; bounding maps against
+MMA. One thread."""
 
 from __future__ import annotations
 
@@ -224,6 +225,58 @@ def _warship(report: Report, surface: DisplacedSurface, poses: int, rounds: int)
     report.note(scene, "bytes a sample", f"coal's mesh of OBBRSS, by its fields, {coal_bytes:.0f}: {coal_bytes / own:.0f}x")
 
 
+def _bodies(seed: int = 5) -> dict[str, thud.Shape]:
+    """Three each of spheres, boxes, capsules and hulls of 30 to 60 vertices, of about a metre, long and short."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, thud.Shape] = {}
+    for number in range(3):
+        x, y, z = rng.uniform(0.2, 1.0, 3)
+        found[f"sphere {number}"] = thud.Sphere(x)
+        found[f"box {number}"] = thud.Box([x, y, z])
+        found[f"capsule {number}"] = thud.Capsule(0.5 * x, y)
+        found[f"hull {number}"] = thud.ConvexHull(unit(rng.normal(size=(int(rng.integers(30, 61)), 3))) * [x, y, z])
+    return found
+
+
+def _contacts(report: Report, side: int, poses: int, few: int, rounds: int) -> None:
+    """Bodies at any rotation that lie in hills, 5 mm deep; coal, with the hills' triangles as OBBRSS, at the first poses, with
+    all its points: one of each triangle that a body meets."""
+    x = np.linspace(0.0, 12.0, side)
+    surface = from_heights(2.0 * np.sin(x)[:, None] * np.cos(1.3 * x), spacing=60.0 / (side - 1)).surface
+    mesh, rng = surface.to_mesh(), np.random.default_rng(6)
+    members, lines = [], []
+    for name, body in _bodies().items():
+        rows = np.column_stack([rng.uniform(5, 55, (poses, 2)), np.full(poses, 10.0), unit(rng.normal(size=(poses, 4)))])
+        rows[:, 2] -= 20.0 * thud.cast(surface, body, None, rows, 0.0, (0.0, 0.0, -20.0)).time + 0.005
+
+        def ask(ground: Any, body: thud.Shape = body, rows: Floats = rows) -> thud.Contacts:
+            return thud.contacts(ground, body, None, rows, threads=1)
+
+        racers = [
+            Contestant("thud, displaced", lambda ask=ask: ask(surface), poses),  # type: ignore[misc]
+            Contestant("thud, mesh", lambda ask=ask: ask(mesh), poses),  # type: ignore[misc]
+        ]
+        own, as_mesh = ask(surface), ask(mesh)
+        counted = [len(own.row) / poses, len(as_mesh.row) / poses, float("nan")]
+        if installed("coal"):
+            pairs = np.stack([np.zeros(few, dtype=np.int64), np.arange(1, few + 1)], axis=1)
+            placed = pose_rows(np.concatenate([[[0.0, 0, 0, 1, 0, 0, 0]], rows[:few]]))
+            coal = peers.Coal([mesh, *[body] * few], pairs, placed)
+            racers.append(Contestant("coal, mesh", coal.contacts, few))
+            counted[2] = float(coal.contacts().mean())
+        members.append((name, racers))
+        bare = poses - len(np.unique(own.row))
+        deep = [float(np.max(found.depth, initial=0.0)) for found in (own, as_mesh)]
+        lines.append(
+            f"{name}: points a pose {counted[0]:.2f} displaced, {counted[1]:.2f} mesh, {counted[2]:.1f} coal; "
+            f"deepest {deep[0]:.4f} and {deep[1]:.4f} m; {bare} of {poses} poses without any"
+        )
+    scene, query = f"bodies sunk in hills of {side} x {side} samples, {len(mesh.faces)} triangles", "contacts, (N, 7)"
+    report.family(scene, query, "coal, mesh" if installed("coal") else "thud, mesh", members, rounds)
+    for line in lines:
+        report.note(scene, query, line)
+
+
 def _projections(report: Report, surface: DisplacedSurface, count: int, rounds: int) -> None:
     rng = np.random.default_rng(1)
     planes = surface.bounding_planes
@@ -295,6 +348,7 @@ def run(size: str = "standard") -> None:
     with one_core():
         _building(report, 65 if size == "ci" else 513, cell, 8 if size == "ci" else 16, max(1, rounds // 2))
         _warship(report, made.surface, poses, rounds)
+        _contacts(report, *((60, 20, 5, 1) if size == "ci" else (520, 1_000, 100, rounds)))
         _projections(report, made.surface, points, rounds)
         for side, step in ((8, 8), (16, 8), (8, 4), (16, 4)):
             if size == "ci" and (side, step) != (8, 8):

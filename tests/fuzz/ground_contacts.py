@@ -386,10 +386,12 @@ def main() -> None:
     parser.add_argument("--poses", type=int, default=4000, help="of each pair of kinds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", choices=(*KINDS, *MESHES))
+    parser.add_argument("--ground", choices=GROUNDS)
+    parser.add_argument("--skip", type=int, default=0, help="so many of the pairs, in the order in which they are listed")
     chosen = parser.parse_args()
     failed = 0
-    for kind, name in pairs():
-        if chosen.kind in (None, kind):
+    for kind, name in pairs()[chosen.skip :]:
+        if chosen.kind in (None, kind) and chosen.ground in (None, name):
             tally = run(kind, name, chosen.poses, chosen.seed)
             failed += sum(number for what, number in tally.items() if not what.startswith("first"))
             print(f"{kind:12} {name:14} {dict(tally) or 'right'}", flush=True)

@@ -34,6 +34,9 @@ KNOWN = {
         ("ConvexHull mesh", "floor mesh", 3094), ("ConvexHull mesh", "underside", 1084),
         ("ConvexHull mesh", "field wall", 1195, 1691),
     ],
+    "sides that sink in do not cost the corners of the face that carries": [("ConvexHull mesh", "underside", 359)],
+    "a tip below a triangle that it does not meet, at a graze": [("Cone", "field wall", 2613)],
+    "a curved shape within the margin of a flat one, by less than a search is off": [("Ellipsoid", "Box", 812)],
 }  # fmt: skip
 
 

@@ -77,6 +77,49 @@ def test_turned_together_the_answer_is_the_same(kind: dict) -> None:
             np.testing.assert_allclose(other, deepest, atol=1e-5)
 
 
+def test_a_contact_on_a_twisted_patch_is_on_the_part() -> None:
+    # A step along the distance led too far, into touch, and the point was that of the step before: 0.18 mm off the box.
+    box = thud.Box([0.66706343, 0.25541054, 0.58809806])
+    pose = np.array([[1.8560799530472392, -0.06661906911017808, 1.6418480615762912,
+                      0.06280001730666014, -0.8555422852373162, 0.46749608311164365, -0.2134267281116987]])  # fmt: skip
+    touch, row = thud.contacts(surfaces()["tunnelled"], box, None, pose, margin=0.1), as_poses(pose, "pose")[0]
+    on_part = touch.point - 0.5 * touch.depth[:, None] * touch.normal
+    inside = np.abs((on_part - row[9:]) @ row[:9].reshape(3, 3)) - np.asarray(box.half_extents)
+    assert len(inside) > 4
+    np.testing.assert_allclose(inside.max(axis=1), 0.0, atol=1e-6)
+
+
+def ring() -> thud.TriangleMesh:
+    """A closed ring of 192 triangles."""
+    u, w = np.meshgrid(
+        np.linspace(0, 2 * np.pi, 12, endpoint=False), np.linspace(0, 2 * np.pi, 8, endpoint=False), indexing="ij"
+    )
+    across = 0.8 + 0.3 * np.cos(w)
+    k = np.arange(96).reshape(12, 8)
+    e, s = np.roll(k, -1, 0), np.roll(k, -1, 1)
+    b = np.roll(e, -1, 1)
+    faces = np.concatenate([np.stack([k, e, b], axis=-1), np.stack([k, b, s], axis=-1)])
+    return thud.TriangleMesh(
+        np.stack([across * np.cos(u), across * np.sin(u), 0.3 * np.sin(w)], axis=-1).reshape(-1, 3), faces.reshape(-1, 3)
+    )
+
+
+@pytest.mark.parametrize("seed", [8, 22])
+def test_buried_triangles_of_a_mesh_have_contacts_on_it(seed: int) -> None:
+    # A flat triangle went up by its own height, which is next to none, and did not come to the end of the ground: its point
+    # was up to a metre off the mesh.
+    rng, mesh = np.random.default_rng(seed), ring()
+    surface = from_heights(0.4 * rng.normal(size=(9, 9)), 0.5, thickness=0.8).surface
+    turn = rng.normal(size=(8, 4))
+    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+    poses = np.column_stack([rng.uniform(1.0, 3.0, (8, 2)), rng.uniform(-1.0, -0.2, 8), turn])
+    touch, rows = thud.contacts(surface, mesh, None, poses), as_poses(poses, "poses")
+    on_part = touch.point - 0.5 * touch.depth[:, None] * touch.normal
+    inner = np.einsum("nk,nkj->nj", on_part - rows[touch.row, 9:], rows[touch.row, :9].reshape(-1, 3, 3))
+    assert len(inner) > 60
+    np.testing.assert_allclose(thud.closest_point(mesh, inner).distance, 0.0, atol=5e-6)
+
+
 def test_a_part_below_one_wall_of_a_groove_goes_up() -> None:
     # The way through the nearest wall, at 45 degrees, leads along the other one and never out of it: the depth was four times
     # the capsule's height.

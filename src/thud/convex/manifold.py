@@ -31,6 +31,7 @@ from thud.convex.convex_pair import finite_size
 from thud.convex.support import hull_support, load_part, support
 from thud.convex.tolerances import (
     EPA_GAP_CURVED,
+    GJK_SLACK_CURVED,
     MANIFOLD_ALIKE,
     MANIFOLD_CAP_SIDES,
     MANIFOLD_CELL,
@@ -532,6 +533,17 @@ def _gap_along(packed, a, b, r, t, n):
     q = rotate(r, support(packed.parts, load_part(packed.parts, b), (-m[0], -m[1], -m[2])))
     radius = packed.parts.reals[a, RADIUS] + packed.parts.reals[b, RADIUS]
     return dot(n, (q[0] + t[0] - p[0], q[1] + t[1] - p[1], q[2] + t[2] - p[2])) - radius
+
+
+@kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, f8")
+def least_gap(packed, a, b, r, t, d, n, margin):
+    """Distance of parts a and b that are apart by d along n, as a search found it. Over a curved surface that ends above the
+    truth: what is apart along n by no more than the margin is within it."""
+    if packed.parts.ints[a, KIND] == HALF_SPACE or packed.parts.ints[b, KIND] == HALF_SPACE or not is_curved_pair(packed, a, b):
+        return d
+    if not 0.0 < d - margin <= GJK_SLACK_CURVED * finite_size(packed.parts, a, b):
+        return d
+    return max(_gap_along(packed, a, b, r, t, n), 0.0)
 
 
 @kernel(inner="packed, i8, i8, mat3, vec3, f8, vec3, manifold_space")

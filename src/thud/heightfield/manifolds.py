@@ -17,7 +17,7 @@ from thud.math.pose import load_rotation, load_translation
 from thud.mesh.box_tree import tree_pose
 from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.rows import new_facet_space, own_packed
-from thud.mesh.manifolds.tolerances import LOOK_AGAIN, TOUCHING
+from thud.mesh.manifolds.tolerances import TOUCHING
 from thud.pairing.rows import row_of
 from thud.shapes.packed import BOUND, RADIUS
 
@@ -59,7 +59,4 @@ def field_convex_contact_rows(start, stop, grid, parts, packed, poses_f, poses_o
             out.needed[row] = max(out.needed[row], many)
             if many > space.facets.shape[0]:
                 break
-            _status, deepest = convex_contacts(packed, many, reach, look, size, margin, limit, ro, to, row, space, out)
-            # What lies above the shape along its way out, beside it, shows in a wider look.
-            again = look == 0.0 and deepest > LOOK_AGAIN * size
-            look = deepest
+            _status, look, again = convex_contacts(packed, many, reach, look, size, margin, limit, ro, to, row, space, out)

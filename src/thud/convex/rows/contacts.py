@@ -18,6 +18,7 @@ from thud.convex.manifold import (
     FEATURE_A,
     FEATURE_B,
     is_curved_pair,
+    least_gap,
     new_manifold_space,
     pair_manifold,
     squared_way_out,
@@ -90,6 +91,8 @@ def part_contacts(packed, a, b, r, t, margin, limit, space, polygons):
     s, d, p, n = pair_signed(parts, a, b, r, t, axis, margin, faces, space.reals, space.ints)
     if s == UNCONVERGED and faces < EPA_FACES:
         return s, np.int64(-1), n
+    if s == SEPARATED:
+        d = least_gap(packed, a, b, r, t, d, n, margin)
     # Two half-spaces: an infinite contact has no points.
     if (s == SEPARATED and d > margin) or d == -np.inf:
         return s, np.int64(0), n

@@ -15,7 +15,7 @@ from thud.mesh.box_tree import F, U, load_triangle, place_triangle, tree_pose
 from thud.mesh.manifolds.convex_contacts import convex_contacts
 from thud.mesh.manifolds.facets import set_facet, turn_facet
 from thud.mesh.manifolds.rows import new_facet_space, own_packed
-from thud.mesh.manifolds.tolerances import LOOK_AGAIN, TOUCHING
+from thud.mesh.manifolds.tolerances import TOUCHING
 from thud.mesh.mesh_convex import box_extent, query_size, shape_query, walk_convex
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
@@ -123,10 +123,7 @@ def mesh_convex_contact_rows(
                         turned = is_behind(tree, position, was)
                     if load_facet(tree, edges, position, r, t, space.facets, space.ints, many, turned):
                         many += 1
-                status, deepest = convex_contacts(packed, many, reach, look, size, margin, limit, rs, ts, row, space, out)
-                # What lies above the shape along its way out, beside it, shows in a wider look.
-                again = look == 0.0 and deepest > LOOK_AGAIN * size
-                look = deepest
+                status, look, again = convex_contacts(packed, many, reach, look, size, margin, limit, rs, ts, row, space, out)
         if status == SEPARATED and found > 0:
             # What the facets did not tell, the boolean walk does.
             status = walk_convex(tree, parts, box, r, t, walk, no, none)[0]

@@ -30,7 +30,7 @@ from thud.convex.own_parts import own_parts
 from thud.math.pose import load_rotation, load_translation, rotate, transform
 from thud.math.vec3 import cross, dot, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
-from thud.shapes.packed import KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
+from thud.shapes.packed import BOUND, KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
 from thud.terrain.collision.column import FACES, load_column, set_face
 from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
@@ -40,8 +40,10 @@ from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_s
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
+    BURIED_STEPS_UP,
     LIFT_APART,
     LIFT_CLEAR,
+    LIFT_HALVES,
     LIFT_LEAST,
     LIFT_SAME,
     LIFT_STEEP,
@@ -137,15 +139,27 @@ def lift(parts, query, space, n, margin, depth):
     hit, status, time, p, _n = patch_query(parts, PartQuery(a, b, r, start, down, _I(CAST)), space, 1.0)
     if not hit or (status != HIT and status != CAST_UNCONVERGED):
         return False, 0.0, zero
-    depth, p = settled_twice(parts, query, space, n, up - time * way, p)
+    depth, p = settled_between(parts, query, space, n, up - time * way, p, least)
     return True, depth, p
 
 
 @device
-def settled_twice(parts, query, space, n, depth, p):
-    """(depth, point)"""
-    _done, depth, p = settled(parts, query, space, n, depth, p)
-    _done, depth, p = settled(parts, query, space, n, depth, p)
+def settled_between(parts, query, space, n, depth, p, least):
+    """(depth, point): `settled` until a step is below `least`. On a twisted patch a step may lead too far, into touch; then
+    halfway back to where the part was apart."""
+    low, high = -math.inf, math.inf
+    for _ in range(LIFT_HALVES):
+        done, lower, q = settled(parts, query, space, n, depth, p)
+        if done:
+            high, p = depth, q
+            if abs(lower - depth) <= least:
+                return lower, p
+            depth = lower if lower > low else 0.5 * (low + high)
+        elif high < math.inf:
+            low = depth
+            depth = 0.5 * (low + high)
+        else:
+            break
     return depth, p
 
 
@@ -497,21 +511,23 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
     return _I(drop_covered(kept, least, contacts))
 
 
-@kernel(inner="surface, parts, part_query, work_space, vec3, vec3")
-def way_up(surface, parts, query, space, n, p):
+@kernel(inner="surface, parts, part_query, work_space, vec3, vec3, f8, i8")
+def way_up(surface, parts, query, space, n, p, least, times):
     """(free, length): how far a part must go along n to be free: beyond a point p of a face, and on by its own height as long
-    as something is in the way."""
+    as something is in the way; by `least` at least, and each time as much more."""
     a, b, r, t, still, _mode = query
     low, high = heights(parts, b, r, t, n)
+    step = max(high - low, least)
     way = (max(dot(n, p) - low, 0.0) + LIFT_LEAST * (high - low)) * (1.0 + LIFT_CLEAR)
-    for _ in range(BURIED_STEPS):
+    for _ in range(times):
         at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
         there = PartQuery(a, b, r, at, still, _I(MEET))
         part_box(parts, b, r, at, space.box)
         space.result[BEST] = 0.0
         if walk_part(surface, parts, there, space, _I(0)) == 0 and not part_in_ground(surface, parts, there, space):
             return True, way
-        way += high - low
+        way += step
+        step += least
     return False, way
 
 
@@ -544,14 +560,16 @@ def buried_contact(surface, parts, query, space, contacts_out):
     low, _high = heights(parts, b, r, t, n)
     if norm2(n) == 0.0 or not low > -math.inf:
         return 0
-    free, way = way_up(surface, parts, query, space, n, p)
+    free, way = way_up(surface, parts, query, space, n, p, 0.0, _I(BURIED_STEPS))
     if not free and norm2(through) > 0.0:
-        free, other = way_up(surface, parts, query, space, through, top)
+        free, other = way_up(surface, parts, query, space, through, top, 0.0, _I(BURIED_STEPS))
         if free:
             n, way = through, other
     if not free and norm2(up) > 0.0:
         up = unit_or(up, n)
-        free, other = way_up(surface, parts, query, space, up, top)
+        # There is an end to it, which a flat or small part comes to by no steps of its own height.
+        least = parts.reals[b, BOUND]
+        free, other = way_up(surface, parts, query, space, up, top, least, _I(BURIED_STEPS_UP))
         if free:
             n, way = up, other
     at = (t[0] + way * n[0], t[1] + way * n[1], t[2] + way * n[2])
@@ -565,7 +583,7 @@ def buried_contact(surface, parts, query, space, contacts_out):
     if hits > 0 and result[STATUS] == HIT:
         load_face(surface, found, 0, space)
         depth, p = way * (1.0 - result[BEST]), (result[POINT], result[POINT + 1], result[POINT + 2])
-        depth, p = settled_twice(parts, query, space, n, depth, p)
+        depth, p = settled_between(parts, query, space, n, depth, p, LIFT_SAME * patch_size(space.corners))
     put_contact(contacts_out, 0, depth, n, p, b, face_number(surface, found, _I(0), _I(0)), 0, False)
     return 1
 

@@ -443,6 +443,32 @@ def beside_oriented(r, c, h, lx, ly, lz, ux, uy, uz):
     return False
 
 
+@device
+def node_middle(node_boxes, k):
+    """Middle of a node of the tree of a compound."""
+    return (
+        0.5 * (node_boxes[k, 0] + node_boxes[k, 3]), 0.5 * (node_boxes[k, 1] + node_boxes[k, 4]),
+        0.5 * (node_boxes[k, 2] + node_boxes[k, 5]),
+    )  # fmt: skip
+
+
+@device
+def heights_of_box(surface, k, r, c, h):
+    """Least and greatest height of a box with axes r, middle c and half sizes h along a primitive's normal."""
+    n = normal_of(surface, k)
+    middle, half = dot(n, c), 0.0
+    for j in range(3):
+        half += h[j] * abs(n[0] * r[j] + n[1] * r[3 + j] + n[2] * r[6 + j])
+    return middle - half, middle + half
+
+
+@device
+def face_near_box(surface, k, r, c, h):
+    """Whether a box may come between the planes of bottom and sides of a primitive's ground."""
+    low, high = heights_of_box(surface, k, r, c, h)
+    return not beyond_ground(surface, k, _I(surface.rim[_I(surface.primitives[k, QUAD])]), low, high, 0.0, 0.0)
+
+
 @kernel(inner="surface, mat3, vec3, vec3, f8[::1], i8")
 def box_near_ground(surface, r, c, h, box, inside):
     """Whether a box with axes r, middle c and half sizes h, and `box` about it, may touch bottom or sides of any primitive's
@@ -457,19 +483,14 @@ def box_near_ground(surface, r, c, h, box, inside):
         k += 1
         if item < 0:
             continue
-        n = normal_of(surface, item)
-        middle, half = dot(n, c), 0.0
-        for j in range(3):
-            half += h[j] * abs(n[0] * r[j] + n[1] * r[3 + j] + n[2] * r[6 + j])
         if inside != 0:
-            height = middle - surface.planes[item, OFFSET]
-            if height - half <= surface.planes[item, UPPER] + max(surface.fall[item, 1], 0.0) and (
-                height + half >= surface.planes[item, LOWER] + min(surface.fall[item, 0], 0.0)
+            low, high = heights_of_box(surface, item, r, c, h)
+            offset = surface.planes[item, OFFSET]
+            if low - offset <= surface.planes[item, UPPER] + max(surface.fall[item, 1], 0.0) and (
+                high - offset >= surface.planes[item, LOWER] + min(surface.fall[item, 0], 0.0)
             ):
                 return True
-        elif not beyond_ground(
-            surface, item, _I(surface.rim[_I(surface.primitives[item, QUAD])]), middle - half, middle + half, 0.0, 0.0
-        ):
+        elif face_near_box(surface, item, r, c, h):
             return True
     return False
 
@@ -482,10 +503,7 @@ def near_ground_parts(surface, shape, r, t, margin, inside, box, parts_out):
     count = 0
     k = _I(0)
     while k < node_ints.shape[0]:
-        c = (
-            0.5 * (node_boxes[k, 0] + node_boxes[k, 3]), 0.5 * (node_boxes[k, 1] + node_boxes[k, 4]),
-            0.5 * (node_boxes[k, 2] + node_boxes[k, 5]),
-        )  # fmt: skip
+        c = node_middle(node_boxes, k)
         h = (node_boxes[k, 3] - c[0] + margin, node_boxes[k, 4] - c[1] + margin, node_boxes[k, 5] - c[2] + margin)
         if not placed_node(node_boxes, k, r, t, margin, box) or box_near_ground(surface, r, transform(r, t, c), h, box, inside):
             if node_ints[k, 1] >= 0:

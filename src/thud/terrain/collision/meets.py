@@ -20,11 +20,12 @@ from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
 from thud.terrain.collision.column import load_column, set_face
+from thud.terrain.collision.compound_walk import OTHER_FACES, SHEET_ALONE, compound_meets
 from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, walk_ground
 from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import load_patch, patch_size
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
-from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP
+from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP, LEVELS, LISTED
 from thud.terrain.collision.walk import near_parts, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
@@ -76,11 +77,10 @@ def surface_intersects_rows(
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
     box, corners, result, found = space.box, space.corners, space.result, space.found
-    listed = np.empty(part_poses.shape[0], np.int64)
+    listed, lists, levels = np.empty(part_poses.shape[0], np.int64), np.empty(LISTED, np.int64), np.empty((LEVELS, 3), np.int64)
     a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
         r, t = relative_pose(poses_s, row_of(poses_s, row), poses_o, row_of(poses_o, row))
-        status = _I(SEPARATED)
         guess = last_inout[row, 0]
         if 0 <= guess < a and last_inout[row, 1] < surface.quads.shape[0]:
             rb, tb = part_place(part_poses, guess, r, t)
@@ -91,21 +91,28 @@ def surface_intersects_rows(
                 status_out[row] = OVERLAPPING
                 continue
         last_inout[row, 0] = -1
-        many = near_parts(surface, shape, r, t, 0.0, box, listed)
-        for i in range(many):
-            b = listed[i]
-            rb, tb = part_place(part_poses, b, r, t)
-            part_box(parts, b, rb, tb, box)
-            result[BEST] = 0.0
-            hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0))
-            if hits > 0:
-                status = max(status, _I(result[STATUS])) if status != OVERLAPPING else status
-                if result[STATUS] == OVERLAPPING:
-                    status = _I(OVERLAPPING)
-                    for k in range(4):
-                        last_inout[row, k] = found[0, k]
-                    break
+        status, done = compound_meets(surface, parts, shape, r, t, _I(SHEET_ALONE), space, lists, levels)
+        if status == OVERLAPPING:
+            for k in range(4):
+                last_inout[row, k] = found[0, k]
+        elif not done:
+            many = near_parts(surface, shape, r, t, 0.0, box, listed)
+            for i in range(many):
+                b = listed[i]
+                rb, tb = part_place(part_poses, b, r, t)
+                part_box(parts, b, rb, tb, box)
+                result[BEST] = 0.0
+                hits = walk_part(surface, parts, PartQuery(a, b, rb, tb, still, _I(MEET)), space, _I(0))
+                if hits > 0:
+                    status = max(status, _I(result[STATUS])) if status != OVERLAPPING else status
+                    if result[STATUS] == OVERLAPPING:
+                        status = _I(OVERLAPPING)
+                        for k in range(4):
+                            last_inout[row, k] = found[0, k]
+                        break
         if status == SEPARATED:
+            status, done = compound_meets(surface, parts, shape, r, t, _I(OTHER_FACES), space, lists, levels)
+        if status == SEPARATED and not done:
             many = near_ground_parts(surface, shape, r, t, 0.0, _I(0), box, listed)
             for i in range(many):
                 b = listed[i]

@@ -76,17 +76,21 @@ LIFT_LEAST = 1e-6
 LIFT_APART = 1e-6
 
 #: A part that is clear of the tetrahedron of a patch is lowered by their distance until a step is below this part of the
-#: patch's size, or so many times (a count): each step all but squares what is left.
+#: patch's size, or so many times (a count): each step all but squares what is left. After a cast, where steps may lead too far
+#: and are halved, more often: a thousandth of the patch is halved to LIFT_SAME in 20 steps.
 LIFT_SAME = 1e-9
 LIFT_STEPS = 6
+LIFT_HALVES = 32
 
 #: Normals whose cosine differs from 1 by less than this are one direction. A direction that runs along the patch, with a cosine
 #: below LIFT_STEEP, says nothing of how deep a part is.
 SAME_NORMAL = 1e-12
 LIFT_STEEP = 0.02
 
-#: A part that is in the ground as a whole is moved out by its own height so often (a count) if its first way is not free.
+#: A part that is in the ground as a whole is moved out by its own height so often (a count) if its first way is not free;
+#: up its columns more often, by its radius more each time: 16 steps lead up by more than a hundred radii.
 BURIED_STEPS = 4
+BURIED_STEPS_UP = 16
 
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
@@ -124,3 +128,8 @@ WAY_GAIN = 2e-3
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.
 FLAT_TETRAHEDRON = 1e-6
+
+#: Most primitives near a compound and the nodes of its tree above one of its parts, and most of these nodes (counts): a ship of
+#: 120 parts over terrain has 20 to 50 near it. What has more is asked part by part.
+LISTED = 4096
+LEVELS = 64

@@ -2,7 +2,8 @@
 
 Where it crosses the sheet of a triangle can be told from where its ends lie, by backward projection, in two cases:
 
-- All directions of the triangle are the column's own. Then its sheet has one point over each place of the triangle.
+- All directions of the triangle are the column's own. Then its sheet has one point over each place of the triangle. If that is
+  so of all of the column's own quad, no column of it is cut by it.
 - The triangle is of the column's own quad, and does not turn over down to the point. Its directions are the column's, up to the
   second order, so that both ends are projected to all but the same place, and what lies between them too.
 
@@ -22,7 +23,7 @@ from thud.terrain.collision.rays import next_primitive, ray_patch_crossings, ray
 from thud.terrain.collision.tolerances import BESIDE, OWN_SHEET, SAME_NORMAL
 from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE
 from thud.terrain.sampling import map_place
-from thud.terrain.surface_arrays import LEAST, MOST, QUAD, SIDE, V3, S, T
+from thud.terrain.surface_arrays import COUNT, FIRST, LEAST, MOST, NORMAL, QUAD, SIDE, V3, S, T
 
 _I = np.int64
 
@@ -83,6 +84,22 @@ def crossing_window(surface, k, own, x, top, d):
     return True, max(x0, _I(0)), max(y0, _I(0)), min(x1, most), min(y1, most)
 
 
+@exact_device
+def is_heights(surface, quad, d):
+    """Whether a quad is of two triangles that face d, along which all of their directions run. Its sheet is heights over a
+    plane across d then, and cuts none of its own columns."""
+    first = _I(surface.quads[quad, FIRST])
+    if surface.quads[quad, COUNT] != 2:
+        return False
+    for k in range(first, first + 2):
+        n = surface.planes
+        if surface.primitives[k, V3] >= 0 or not runs_along(surface, k, d):
+            return False
+        if not n[k, NORMAL] * d[0] + n[k, NORMAL + 1] * d[1] + n[k, NORMAL + 2] * d[2] > SAME_NORMAL:
+            return False
+    return True
+
+
 @exact_kernel(inner="surface, i8, vec3, vec3, f8, work_space")
 def is_uncut(surface, quad, x, top, length, space):
     """Whether no sheet crosses the column between x and its own sheet point, of this quad; `length` of the whole column,
@@ -93,11 +110,14 @@ def is_uncut(surface, quad, x, top, length, space):
     if not farthest > 0.0:
         return True
     d = (d[0] / way, d[1] / way, d[2] / way)
+    heights = is_heights(surface, quad, d)
     k = _I(0)
     while True:
         item, k = next_primitive(surface, x, d, farthest, k)
         if item < 0:
             return True
+        if heights and surface.primitives[item, QUAD] == quad:
+            continue
         known, x0, y0, x1, y1 = crossing_window(surface, item, quad, x, top, d)
         if known:
             for j in range(y0, y1):

@@ -42,6 +42,16 @@ _I = np.int64
 
 
 @device
+def sheet_node(surface, k):
+    """Box of node k of the surface's tree over the sheet."""
+    b = surface.node_boxes
+    return (
+        np.float64(b[k, 0]), np.float64(b[k, 1]), np.float64(b[k, 2]), np.float64(b[k, 3]), np.float64(b[k, 4]),
+        np.float64(b[k, 5]),
+    )  # fmt: skip
+
+
+@device
 def heights_apart(points, count, n, low, high, reach):
     """Whether points lie more than `reach` above `high` or below `low` along n: most volumes that are not met, at the cost of
     some products."""
@@ -204,11 +214,30 @@ def walk_primitive(surface, parts, query, space, k, slab, count):
     return count
 
 
+@device
+def walk_leaf(surface, parts, query, space, item, count):
+    """A part against one primitive, whose box is in reach; returns how many patches have been found."""
+    _a, b, r, t, m, mode = query
+    best = space.result[BEST]
+    n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
+    low, high = heights(parts, b, r, t, n)
+    rise, reach = 0.0, 0.0
+    if mode == CAST:
+        rise = dot(n, m) * best
+    elif mode >= DISTANCE:
+        reach = best
+    if beyond_planes(surface, item, low, high, rise, reach):
+        return count
+    space.result[NEAR] = 1.0
+    slab = (n, low + min(rise, 0.0), high + max(rise, 0.0))
+    return walk_primitive(surface, parts, query, space, item, slab, count)
+
+
 @kernel(inner="surface, parts, part_query, work_space, i8")
 def walk_part(surface, parts, query, space, count):
     """A part against the whole surface. result[BEST] bounds the search: a distance, a time, or 0. Returns how many patches have
     been found, `count` and those before it included; space.found keeps them as far as it reaches."""
-    _a, b, r, t, m, mode = query
+    mode = query.mode
     box, nodes, result = space.box, space.nodes, space.result
     nodes[0], depth = _I(0), 1
     result[AXIS], result[AXIS + 1], result[AXIS + 2] = 0.0, 0.0, 0.0
@@ -216,10 +245,8 @@ def walk_part(surface, parts, query, space, count):
     while depth > 0:
         depth -= 1
         k = nodes[depth]
-        best = result[BEST]
-        lx, ly, lz = np.float64(b6[k, 0]), np.float64(b6[k, 1]), np.float64(b6[k, 2])
-        ux, uy, uz = np.float64(b6[k, 3]), np.float64(b6[k, 4]), np.float64(b6[k, 5])
-        if box_out_of_reach(query, box, best, lx, ly, lz, ux, uy, uz):
+        lx, ly, lz, ux, uy, uz = sheet_node(surface, k)
+        if box_out_of_reach(query, box, result[BEST], lx, ly, lz, ux, uy, uz):
             continue
         item = _I(surface.node_ints[k, 1])
         if item < 0:
@@ -243,20 +270,23 @@ def walk_part(surface, parts, query, space, count):
             nodes[depth] = left
             depth += 1
             continue
-        n = (surface.planes[item, NORMAL], surface.planes[item, NORMAL + 1], surface.planes[item, NORMAL + 2])
-        low, high = heights(parts, b, r, t, n)
-        rise, reach = 0.0, 0.0
-        if mode == CAST:
-            rise = dot(n, m) * best
-        elif mode >= DISTANCE:
-            reach = best
-        if beyond_planes(surface, item, low, high, rise, reach):
-            continue
-        result[NEAR] = 1.0
-        slab = (n, low + min(rise, 0.0), high + max(rise, 0.0))
-        count = walk_primitive(surface, parts, query, space, item, slab, count)
+        count = walk_leaf(surface, parts, query, space, item, count)
         if mode == MEET and count > 0:
             return count
+    return count
+
+
+@kernel(inner="surface, parts, part_query, work_space, i8[::1], i8, i8")
+def walk_leaves(surface, parts, query, space, leaves, first, end):
+    """The same over leaves [first, end) of a list of leaves of the surface's tree."""
+    count, result = _I(0), space.result
+    result[AXIS], result[AXIS + 1], result[AXIS + 2] = 0.0, 0.0, 0.0
+    for i in range(first, end):
+        lx, ly, lz, ux, uy, uz = sheet_node(surface, leaves[i])
+        if not box_out_of_reach(query, space.box, result[BEST], lx, ly, lz, ux, uy, uz):
+            count = walk_leaf(surface, parts, query, space, _I(surface.node_ints[leaves[i], 1]), count)
+            if query.mode == MEET and count > 0:
+                break
     return count
 
 
