@@ -1,0 +1,289 @@
+"""`Character`: one or N ellipsoids that walk through a world."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Bools, Floats, Ints, whole_array
+from thud._core.threads import run_rows
+from thud.constants import LARGEST_SIZE, LEAST_SIZE
+from thud.dynamics.characters import types
+from thud.dynamics.characters.obstacles import CollisionQueries, Reach, obstacles_near
+from thud.dynamics.characters.slides import slide_rows
+from thud.dynamics.characters.tolerances import PUSH_MOST, SKIN
+from thud.dynamics.characters.types import DT, GRAVITY, STEEPEST, STEP_HEIGHT, Moved, Movers, new_moved
+from thud.dynamics.characters.walking import walk_rows
+from thud.errors import InvalidInputError, StaleHandleError
+from thud.gates import as_points, as_poses, as_positive, finite_array
+
+Bytes = npt.NDArray[np.uint8]
+
+METHODS = ("walk", "slides")
+
+#: Characters that are worth a hand-over to another thread: one takes some microseconds.
+_CHUNK = 64
+
+
+class HitKind(IntEnum):
+    """By what a character met something."""
+
+    WALK = types.WALK
+    STEP = types.STEP
+    FALL = types.FALL
+    CARRY = types.CARRY
+    PUSH = types.PUSH
+
+
+class MoveStatus(IntEnum):
+    """How a move ended."""
+
+    DONE = types.DONE
+    LIMITED = types.LIMITED
+    OVERLAPPING = types.OVERLAPPING
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterHits:
+    """What N characters met in a move: M hits, by character, then in the order in which they came."""
+
+    row: Ints
+    """(M,) which character."""
+    handle: Ints
+    """(M,) the body."""
+    point: Floats
+    """(M, 3) where it was met, world frame."""
+    normal: Floats
+    """(M, 3) unit vector from there towards the character: of the ellipsoid's surface, turned inward."""
+    kind: Bytes
+    """(M,) `HitKind`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMoves:
+    """N characters after a move."""
+
+    position: Floats
+    """(N, 3) centres, world frame."""
+    grounded: Bools
+    """(N,) whether it stands on ground no steeper than the limit."""
+    ground_normal: Floats
+    """(N, 3) of the contact; 0 in the air."""
+    ground_handle: Ints
+    """(N,) the body that it stands on; -1 in the air."""
+    turn: Floats
+    """(N,) radians about +z by which that body has turned it."""
+    hits: CharacterHits
+    status: Bytes
+    """(N,) `MoveStatus`: DONE; LIMITED: part of the motion was dropped, as it met too much; OVERLAPPING: it is still inside
+    something and was pushed out as far as one move may."""
+
+
+class Character:
+    """One or N characters: ellipsoids whose axes are those of the world, with +z up. They are in no world, and may move
+    through any.
+
+    Parameters
+    ----------
+    radii : (3,) or (N, 3) metres along x, y and z
+    position : (3,) or (N, 3) centres, world frame
+    step_height : metres; what is no higher is stepped on, and ground no lower is walked down to
+    slope : radians; ground up to this angle is walked on
+    method : "walk", or "slides": as [Slides] have it, with no steps, no slope limit and no platforms; see docs/characters.md
+    mass : kg; its weight on what it stands on, and in what it pushes
+    strength : newtons; the greatest force with which it pushes
+    gravity : m / s^2 along z, negative down; None for the world's
+    mask : bits of the layers that it meets
+    ignore : handles that it passes: one for all, (N,) one a character, or (N, K); -1 for none
+    """
+
+    def __init__(
+        self,
+        radii: npt.ArrayLike,
+        position: npt.ArrayLike,
+        *,
+        step_height: float = 0.3,
+        slope: float = math.radians(50.0),
+        method: str = "walk",
+        mass: float = 70.0,
+        strength: float = 500.0,
+        gravity: float | None = None,
+        mask: int = ~0,
+        ignore: npt.ArrayLike | None = None,
+    ) -> None:
+        self.position = as_points(position, "position", least=1).copy()
+        count = len(self.position)
+        self.radii = _as_radii(radii, count)
+        self.step_height = as_positive(step_height, "step_height", zero=True)
+        self.slope = as_positive(slope, "slope", zero=True)
+        if not self.slope < 0.5 * math.pi:
+            raise InvalidInputError(f"slope: expected radians below a right angle, 1.57, got {slope!r}; see math.radians")
+        if method not in METHODS:
+            raise InvalidInputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+        self.method = method
+        self.mass, self.strength = as_positive(mass, "mass"), as_positive(strength, "strength", zero=True)
+        self.gravity = None if gravity is None else float(_number(gravity, "gravity"))
+        if isinstance(mask, bool) or not isinstance(mask, (int, np.integer)):
+            raise InvalidInputError(f"mask: expected a whole number, the bits of layers, got {mask!r}")
+        self.mask = int(mask)
+        self.ignore = _as_ignore(ignore, count)
+        self.fall = np.zeros(count)
+        """(N,) m/s upward: what gravity and jumps have made of it."""
+        self.grounded = np.zeros(count, dtype=np.bool_)
+        self.ground_normal = np.zeros((count, 3))
+        self.ground_handle = np.full(count, -1)
+        # Where it stood on that body: the pose that the body had, and the centre.
+        self._ground_pose = np.zeros((count, 12))
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __repr__(self) -> str:
+        return f"Character({len(self)} of method {self.method!r})"
+
+    def place(self, position: npt.ArrayLike) -> None:
+        """Put all characters somewhere else: (3,) or (N, 3). They are in the air, at rest."""
+        where = as_points(position, "position")
+        if len(where) not in (1, len(self)):
+            raise InvalidInputError(f"position: expected 1 or {len(self)} rows, got {len(where)}")
+        self.position[:] = where
+        self.fall[:], self.grounded[:], self.ground_normal[:], self.ground_handle[:] = 0.0, False, 0.0, -1
+
+    def jump(self, speed: npt.ArrayLike) -> None:
+        """Give characters that stand on ground one or N speeds upward, m/s; 0 for those that stay."""
+        given = np.broadcast_to(finite_array(speed, "speed"), (len(self),)) if np.ndim(speed) == 0 else _each(speed, len(self))
+        leaps = self.grounded & (given > 0.0)
+        self.fall[leaps], self.grounded[leaps] = given[leaps], False
+
+    def move(self, world: CollisionQueries, motion: npt.ArrayLike, dt: float) -> CharacterMoves:
+        """Walk by a motion, fall by gravity, in `dt` seconds.
+
+        Parameters
+        ----------
+        world : what they are among; pushed bodies get impulses, and nothing else of it changes
+        motion : (3,) or (N, 3) metres; what is upward or downward in it is added to the fall
+        dt : seconds
+        """
+        way, seconds = as_points(motion, "motion"), as_positive(dt, "dt")
+        if len(way) not in (1, len(self)):
+            raise InvalidInputError(f"motion: expected 1 or {len(self)} rows, got {len(way)}")
+        way = np.array(np.broadcast_to(way, (len(self), 3)), order="C")
+        pull = float(world.gravity[2]) if self.gravity is None else self.gravity
+        carry, turn = self._carried(world)
+        rules = np.zeros(4)
+        rules[DT], rules[GRAVITY], rules[STEP_HEIGHT], rules[STEEPEST] = seconds, pull, self.step_height, math.cos(self.slope)
+        rooms = self._rooms(way, carry, seconds, pull)
+        reach = obstacles_near(world, self.position, self.radii, rooms, self.mask, self.ignore)
+        movers = Movers(
+            self.position, self.radii, way, carry, _numbers(reach.handles, self.ground_handle), self.fall,
+            self.grounded.astype(np.uint8), self.ground_normal,
+        )  # fmt: skip
+        moved = new_moved(len(self))
+        kernel = walk_rows if self.method == "walk" else slide_rows
+        arguments = (reach.obstacles, reach.parts, movers, rules, moved)
+        run_rows(kernel, len(self), world.threads, *arguments, rows_per_chunk=_CHUNK)
+        return self._ended(moved, reach, turn)
+
+    def _rooms(self, way: Floats, carry: Floats, dt: float, pull: float) -> Floats:
+        """(N, 6) boxes about the characters that hold all that a move may touch."""
+        fall = np.abs(dt * (self.fall + dt * pull) + way[:, 2])
+        level = np.linalg.norm(way[:, :2], axis=1)
+        room = self.radii * (1.0 + SKIN + PUSH_MOST) + np.linalg.norm(carry, axis=1)[:, None]
+        # A fall may be turned aside, and a way may rise or fall with the ground.
+        room += (level + fall)[:, None]
+        room[:, 2] += self.step_height + level * max(math.tan(self.slope) - 1.0, 0.0)
+        return np.concatenate([-room, room], axis=1)
+
+    def _carried(self, world: CollisionQueries) -> tuple[Floats, Floats]:
+        """(N, 3) by what, and (N,) by what angle about z, the bodies that they stand on have moved them since."""
+        carry, turn = np.zeros((len(self), 3)), np.zeros(len(self))
+        rows = np.flatnonzero(self.ground_handle >= 0)
+        if self.method != "walk" or not len(rows):
+            return carry, turn
+        unique, which = np.unique(self.ground_handle[rows], return_inverse=True)
+        try:
+            now = as_poses(world.poses(unique), "poses")[which]
+        except StaleHandleError:
+            # A body that was removed carries nobody.
+            there = np.isin(self.ground_handle[rows], world.handles())
+            self.ground_handle[rows[~there]] = -1
+            return self._carried(world)
+        before = self._ground_pose[rows]
+        moved = np.flatnonzero((now != before).any(axis=1) & self.grounded[rows])
+        if not len(moved):
+            return carry, turn
+        rows, now, before = rows[moved], now[moved], before[moved]
+        turned = now[:, :9].reshape(-1, 3, 3) @ np.swapaxes(before[:, :9].reshape(-1, 3, 3), 1, 2)
+        arm = self.position[rows] - before[:, 9:]
+        carry[rows] = np.einsum("nij,nj->ni", turned, arm) - arm + now[:, 9:] - before[:, 9:]
+        turn[rows] = np.arctan2(turned[:, 1, 0] - turned[:, 0, 1], turned[:, 0, 0] + turned[:, 1, 1])
+        return carry, turn
+
+    def _ended(self, moved: Moved, reach: Reach, turn: Floats) -> CharacterMoves:
+        """Keep what the next move needs, and say what happened."""
+        self.position, self.fall = moved.position, moved.fall
+        self.grounded, self.ground_normal = moved.grounded != 0, moved.ground_normal
+        bodies, rows = reach.handles, np.flatnonzero(moved.ground_body >= 0)
+        self.ground_handle = np.full(len(self), -1)
+        self.ground_handle[rows] = bodies[moved.ground_body[rows]]
+        self._ground_pose[rows] = reach.poses[moved.ground_body[rows]]
+        kept = np.arange(moved.hit_ints.shape[1]) < moved.hit_count[:, None]
+        row, _place = np.nonzero(kept)
+        ints, reals = moved.hit_ints[kept], moved.hit_reals[kept]
+        handle = bodies[ints[:, 0]]
+        hits = CharacterHits(row, handle, reals[:, :3], reals[:, 3:], ints[:, 1].astype(np.uint8))
+        return CharacterMoves(
+            self.position.copy(), self.grounded.copy(), self.ground_normal.copy(), self.ground_handle.copy(), turn, hits,
+            moved.status,
+        )  # fmt: skip
+
+
+def _number(value: npt.ArrayLike, name: str) -> Floats:
+    array = finite_array(value, name)
+    if array.ndim != 0:
+        raise InvalidInputError(f"{name}: expected one number, got shape {array.shape}")
+    return array
+
+
+def _each(value: npt.ArrayLike, count: int) -> Floats:
+    array = finite_array(value, "speed")
+    if array.shape != (count,):
+        raise InvalidInputError(f"speed: expected one number or ({count},), got shape {array.shape}")
+    return array
+
+
+def _as_radii(radii: npt.ArrayLike, count: int) -> Floats:
+    """The gate of radii: (N, 3)."""
+    found = as_points(radii, "radii", least=1)
+    if len(found) not in (1, count):
+        raise InvalidInputError(f"radii: expected (3,) or ({count}, 3) metres, one row a position, got {len(found)} rows")
+    wrong = np.flatnonzero(((found < LEAST_SIZE) | (found > LARGEST_SIZE)).any(axis=1))
+    if len(wrong):
+        raise InvalidInputError(
+            f"radii: row {wrong[0]} is {found[wrong[0]].tolist()}; expected lengths from {LEAST_SIZE:g} to {LARGEST_SIZE:g} m"
+        )
+    return np.array(np.broadcast_to(found, (count, 3)), order="C")
+
+
+def _as_ignore(ignore: npt.ArrayLike | None, count: int) -> Ints:
+    """The gate of handles that are passed: (1, K) or (N, K)."""
+    given = whole_array([] if ignore is None else ignore, "ignore")
+    if given.size == 0:
+        return np.empty((1, 0), np.int64)
+    if given.ndim > 2 or (given.ndim and len(given) not in (1, count)):
+        raise InvalidInputError(
+            f"ignore: expected a handle, ({count},) handles or ({count}, K), -1 for none; got shape {given.shape}"
+        )
+    return given.reshape(len(given) if given.ndim else 1, -1).astype(np.int64)
+
+
+def _numbers(bodies: Ints, handles: Ints) -> Ints:
+    """(N,) place of each handle among the sorted bodies; -1 for none."""
+    if not len(bodies):
+        return np.full(len(handles), -1)
+    at = np.minimum(np.searchsorted(bodies, handles), len(bodies) - 1)
+    return np.where(bodies[at] == handles, at, -1)

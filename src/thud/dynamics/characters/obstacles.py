@@ -1,0 +1,130 @@
+"""All that is in reach of N characters, of whatever a world holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Bools, Floats, Ints
+from thud._core.threads import run_rows
+from thud.dynamics.characters.solids import Solid, solids_of
+from thud.dynamics.characters.tolerances import SLAB
+from thud.dynamics.characters.types import BODY, FIRST, PART, RUN_INTS, SOLID, STOP, Obstacles
+from thud.gates import as_poses
+from thud.pairing.leaves import placed
+from thud.shapes.ellipsoid import Ellipsoid
+from thud.shapes.packed import Parts, pack_now
+from thud.shapes.shape import IDENTITY, Shape
+
+#: Part 0 of the packed shapes: the character, whose radii each row writes. Three unequal ones, so that it is no sphere.
+_PLACEHOLDER = Ellipsoid((1.0, 2.0, 3.0))
+_NO_PARTS = pack_now((_PLACEHOLDER,)).parts
+
+#: Runs that are worth a hand-over to another thread.
+_CHUNK = 256
+
+
+class CollisionQueries(Protocol):
+    """What a character asks of a world; `World` has it, and says what each does."""
+
+    gravity: Floats
+    threads: int | None
+
+    def in_boxes(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Ints, Ints]: ...  # noqa: D102
+    def shape(self, handle: int) -> Shape: ...  # noqa: D102
+    def handles(self) -> Ints: ...  # noqa: D102
+    def poses(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
+    def layer(self, handles: npt.ArrayLike | None = None) -> Ints: ...  # noqa: D102
+    def sensor(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
+    def static(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
+    def kinematic(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
+    def velocities(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]: ...  # noqa: D102
+    def apply_impulse(  # noqa: D102
+        self, handles: npt.ArrayLike, impulse: npt.ArrayLike, points: npt.ArrayLike | None = None
+    ) -> None: ...
+
+
+class Reach(NamedTuple):
+    """What N characters reach."""
+
+    obstacles: Obstacles
+    parts: Parts
+    """The curved ones, behind a placeholder for the character."""
+    handles: Ints
+    """(B,) of the bodies that `obstacles.runs` counts, sorted."""
+    poses: Floats
+    """(B, 12)"""
+
+
+def obstacles_near(world: CollisionQueries, position: Floats, radii: Floats, rooms: Floats, mask: int, ignore: Ints) -> Reach:
+    """All that is in reach.
+
+    rooms : (N, 6) box about each character that it reaches, relative to it, metres
+    mask, ignore : bits of the layers that it meets; (N, K) handles that each passes, -1 for none
+    """
+    row, handle = world.in_boxes(position + rooms[:, :3], position + rooms[:, 3:])
+    bodies, body = np.unique(handle, return_inverse=True)
+    if len(bodies):
+        seen = (np.uint64(1) << world.layer(bodies).astype(np.uint64)) & np.uint64(mask & (2**64 - 1)) != 0
+        seen &= ~world.sensor(bodies)
+        keep = seen[body]
+        if ignore.size:
+            keep &= (np.broadcast_to(ignore, (len(position), ignore.shape[1]))[row] != handle[:, None]).all(axis=1)
+        if not keep.all():
+            row, body = row[keep], body[keep]
+    poses = as_poses(world.poses(bodies), "poses") if len(bodies) else np.empty((0, 12))
+    own = [solids_of(world.shape(int(one))) for one in bodies]
+    # A run for each leaf of each body in reach. Leaves are numbered over all bodies.
+    leaves = np.array([len(solids) for solids in own], dtype=np.int64)
+    count = leaves[body]
+    number = np.repeat((np.cumsum(leaves) - leaves)[body] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+    row, body = np.repeat(row, count), np.repeat(body, count)
+    runs = np.empty((len(row), RUN_INTS), dtype=np.int64)
+    runs[:, PART], runs[:, BODY] = -1, body
+    runs[:, FIRST] = SLAB * np.arange(len(row))
+    runs[:, STOP] = runs[:, FIRST] + SLAB
+    placed_at = poses[body]
+    groups: list[tuple[Solid, Ints]] = []
+    curved: list[Shape] = []
+    every = [solid for solids in own for solid in solids]
+    order = np.argsort(number, kind="stable") if len(every) > 1 else np.arange(len(number))
+    for chosen in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if len(order) else []:
+        solid = every[int(number[chosen[0]])]
+        runs[chosen, SOLID] = int(solid.has_inside)
+        if solid.pose is not IDENTITY:
+            placed_at[chosen] = placed(placed_at[chosen[:1]], solid.pose)
+        if solid.kernel is None:
+            curved.append(solid.data)
+            runs[chosen, PART] = len(curved)
+        else:
+            groups.append((solid, chosen))
+    placed_at[:, 9:] -= position[row]
+    corners, planes = _gathered(world.threads, groups, row, placed_at, rooms, radii, runs)
+    parts = pack_now((_PLACEHOLDER, *curved)).parts if curved else _NO_PARTS
+    first = np.searchsorted(row, np.arange(len(position) + 1))
+    return Reach(Obstacles(first, runs, placed_at, corners, planes), parts, bodies, poses)
+
+
+def _gathered(
+    threads: int | None, groups: list[tuple[Solid, Ints]], row: Ints, poses: Floats, rooms: Floats, radii: Floats, runs: Ints
+) -> tuple[Floats, Floats]:
+    """(T, 9) triangles and (T, 4) planes of the runs, whose columns FIRST and STOP are set to where they are."""
+    count = np.zeros(len(row), np.int64)
+    corners, planes = np.empty((SLAB * len(row), 9)), np.empty((SLAB * len(row), 4))
+    arrays = (row, poses, rooms, radii, runs, count)
+    for solid, chosen in groups:
+        run_rows(solid.kernel, len(chosen), threads, solid.data, chosen, *arrays, corners, planes, rows_per_chunk=_CHUNK)
+    large = count > SLAB
+    if large.any():
+        # Those that did not fit once more, behind all others.
+        ends = len(corners) + np.cumsum(np.where(large, count, 0))
+        runs[large, FIRST], runs[large, STOP] = (ends - count)[large], ends[large]
+        total = int(ends[-1])
+        corners, planes = (np.concatenate([a, np.empty((total - len(a), a.shape[1]))]) for a in (corners, planes))
+        for solid, chosen in groups:
+            again = chosen[large[chosen]]
+            run_rows(solid.kernel, len(again), threads, solid.data, again, *arrays, corners, planes, rows_per_chunk=_CHUNK)
+    runs[:, STOP] = runs[:, FIRST] + count
+    return corners, planes
