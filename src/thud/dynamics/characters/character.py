@@ -14,10 +14,11 @@ from thud._core.threads import run_rows
 from thud.constants import LARGEST_SIZE, LEAST_SIZE
 from thud.dynamics.characters import types
 from thud.dynamics.characters.obstacles import CollisionQueries, Reach, obstacles_near
+from thud.dynamics.characters.pushing import push_bodies
 from thud.dynamics.characters.slides import slide_rows
 from thud.dynamics.characters.tolerances import PUSH_MOST, SKIN
 from thud.dynamics.characters.types import DT, GRAVITY, STEEPEST, STEP_HEIGHT, Moved, Movers, new_moved
-from thud.dynamics.characters.walking import walk_rows
+from thud.dynamics.characters.walking import room_rows, walk_rows
 from thud.errors import InvalidInputError, StaleHandleError
 from thud.gates import as_points, as_poses, as_positive, finite_array
 
@@ -186,7 +187,29 @@ class Character:
         kernel = walk_rows if self.method == "walk" else slide_rows
         arguments = (reach.obstacles, reach.parts, movers, rules, moved)
         run_rows(kernel, len(self), world.threads, *arguments, rows_per_chunk=_CHUNK)
+        if self.method == "walk":
+            weight = self.mass * abs(pull) * seconds
+            push_bodies(world, reach, moved, way / seconds, self.fall, self.mass, self.strength * seconds, weight)
         return self._ended(moved, reach, turn)
+
+    def resize(self, world: CollisionQueries, radii: npt.ArrayLike) -> Bools:
+        """Give characters another shape where there is room for it: (3,) or (N, 3) radii, to crouch and to stand up. The feet
+        stay where they are.
+
+        Returns
+        -------
+        (N,) which of them have it now
+        """
+        fresh = _as_radii(radii, len(self))
+        position = self.position.copy()
+        position[:, 2] += (1.0 + SKIN) * (fresh[:, 2] - self.radii[:, 2])
+        room = fresh * (1.0 + SKIN)
+        reach = obstacles_near(world, position, fresh, np.concatenate([-room, room], axis=1), self.mask, self.ignore)
+        free = np.empty(len(self), np.uint8)
+        run_rows(room_rows, len(self), world.threads, reach.obstacles, reach.parts, fresh, free, rows_per_chunk=_CHUNK)
+        done = free != 0
+        self.radii[done], self.position[done] = fresh[done], position[done]
+        return done
 
     def _rooms(self, way: Floats, carry: Floats, dt: float, pull: float) -> Floats:
         """(N, 6) boxes about the characters that hold all that a move may touch."""

@@ -40,6 +40,9 @@ class CollisionQueries(Protocol):
     def sensor(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
     def static(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
     def kinematic(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
+    def mass(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
+    def inertia(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
+    def center_of_mass(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
     def velocities(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]: ...  # noqa: D102
     def apply_impulse(  # noqa: D102
         self, handles: npt.ArrayLike, impulse: npt.ArrayLike, points: npt.ArrayLike | None = None

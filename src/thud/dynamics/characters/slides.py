@@ -15,7 +15,7 @@ from thud.convex.own_parts import own_parts
 from thud.convex.rows.work_space import new_epa_space
 from thud.convex.tolerances import EPA_FACES_FIRST
 from thud.dynamics.characters.hits import begin_row, end_row, note_ground, note_hit, worse
-from thud.dynamics.characters.tolerances import FALL_CASTS, NEAR, SHORTEST, SKIN
+from thud.dynamics.characters.tolerances import FALL_CASTS, HELD, NEAR, SHORTEST, SKIN
 from thud.dynamics.characters.types import DT, FALL, GRAVITY, LIMITED, STEEPEST, WALK
 from thud.dynamics.characters.unit_sphere import first_hit, over, world_normal
 from thud.math.vec3 import add_scaled, dot, load3, norm, scale
@@ -55,10 +55,6 @@ def slide_rows(start, stop, obstacles, parts, movers, rules, moved):
         way = over((0.0, 0.0, dt * fall), radii)
         before = c[2]
         c = slide(obstacles, parts, space, movers, moved, row, radii, SKIN, c, way, FALL, rules[STEEPEST])
-        if moved.grounded[row]:
+        if moved.grounded[row] or abs(c[2] - before) < HELD * abs(way[2]):
             fall = 0.0
-        elif dt > 0.0:
-            # What is held up falls no faster than it sank.
-            actual = (c[2] - before) * radii[2] / dt
-            fall = max(fall, actual) if fall < 0.0 else min(fall, actual)
         end_row(movers, moved, row, radii, c, fall)

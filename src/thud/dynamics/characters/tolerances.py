@@ -46,6 +46,10 @@ SAME_POINT = 1e-6
 #: A contact whose normal is less than this off level (a sine) has no direction in which a wall would push.
 LEVEL = 1e-6
 
+#: A fall that gets no farther than this part of its way is held, and begins anew: by a gutter between two steep slopes. Down a
+#: slope of 50 degrees it is 0.58.
+HELD = 0.1
+
 #: Hits that are kept of each move (a count); `hits` has the first of them.
 HITS = 12
 

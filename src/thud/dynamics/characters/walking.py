@@ -24,6 +24,7 @@ from thud.dynamics.characters.hits import begin_row, end_row, note_ground, note_
 from thud.dynamics.characters.tolerances import (
     APPROACH,
     FALL_CASTS,
+    HELD,
     INSIDE,
     LEVEL,
     NEAR,
@@ -47,7 +48,7 @@ from thud.dynamics.characters.types import (
     STEP_HEIGHT,
     WALK,
 )
-from thud.dynamics.characters.unit_sphere import bears, deepest, first_hit, over, times, world_normal
+from thud.dynamics.characters.unit_sphere import bears, deepest, first_hit, over, world_normal
 from thud.math.vec3 import add, add_scaled, cross, dot, load3, norm, scale
 
 #: Planes that a motion is held back by at most (a count); further ones stop it.
@@ -103,7 +104,8 @@ def put_plane(planes, count, n):
 @kernel(inner="obstacles, parts, epa_space, f8[:,::1], movers, moved, i8, vec3, f8, vec3, vec3, i8, i8, f8")
 def glide(obstacles, parts, space, planes, movers, moved, row, radii, gap, c, way, skip, what, steepest):
     """The centre after a way, metres, along whatever is in it. Falling, a surface no steeper than the limit ends it."""
-    count = 0
+    # What is left of the whole way is held back by all that was met: the way along one wall says nothing about the next.
+    count, wish = 0, way
     for _ in range(FALL_CASTS):
         m = over(way, radii)
         if norm(m) <= SHORTEST:
@@ -119,7 +121,8 @@ def glide(obstacles, parts, space, planes, movers, moved, row, radii, gap, c, wa
         if count >= _PLANES:
             break
         count = put_plane(planes, count, world_normal(n, radii))
-        way = held_back(planes, count, scale(way, 1.0 - time))
+        wish = scale(wish, 1.0 - time)
+        way = held_back(planes, count, wish)
     worse(moved, row, LIMITED)
     return c
 
@@ -199,7 +202,7 @@ def along_walls(walls, count, x, y):
 def walk(obstacles, parts, space, slopes, walls, movers, moved, rules, row, radii, c, x, y):
     """The centre after a level way (x, y), metres."""
     steepest = rules[STEEPEST]
-    slope_count, wall_count = 0, 0
+    slope_count, wall_count, wish_x, wish_y = 0, 0, x, y
     on_ground = movers.grounded[row] == 1
     if on_ground and movers.ground_normal[row, 2] >= steepest:
         slope_count = put_plane(slopes, 0, load3(movers.ground_normal, row, 0))
@@ -212,7 +215,7 @@ def walk(obstacles, parts, space, slopes, walls, movers, moved, rules, row, radi
         if not time <= 1.0:
             return add(c, m)
         c = add_scaled(c, m, time)
-        x, y = x * (1.0 - time), y * (1.0 - time)
+        x, y, wish_x, wish_y = x * (1.0 - time), y * (1.0 - time), wish_x * (1.0 - time), wish_y * (1.0 - time)
         face = world_normal(n, radii)
         if face[2] >= steepest:
             # Ground: the way follows it.
@@ -226,7 +229,9 @@ def walk(obstacles, parts, space, slopes, walls, movers, moved, rules, row, radi
             )
             if made > 0.0:
                 note_hit(obstacles, movers, moved, row, radii, step_n, step_q, step_run, STEP)
-                c, x, y, wall_count, slope_count = landed, x * (1.0 - made), y * (1.0 - made), 0, 0
+                c, wall_count, slope_count = landed, 0, 0
+                wish_x, wish_y = wish_x * (1.0 - made), wish_y * (1.0 - made)
+                x, y = wish_x, wish_y
                 continue
         note_hit(obstacles, movers, moved, row, radii, n, q, run, WALK)
         across = math.sqrt(face[0] * face[0] + face[1] * face[1])
@@ -234,7 +239,7 @@ def walk(obstacles, parts, space, slopes, walls, movers, moved, rules, row, radi
             # A ceiling over ground that rises.
             return c
         wall_count = put_plane(walls, wall_count, (face[0] / across, face[1] / across, 0.0))
-        x, y = along_walls(walls, wall_count, x, y)
+        x, y = along_walls(walls, wall_count, wish_x, wish_y)
         rise = rise_of(slopes, slope_count, x, y)
         if x * face[0] + y * face[1] + rise * face[2] < -APPROACH * math.sqrt(x * x + y * y + rise * rise):
             if face[2] < 0.0:
@@ -290,13 +295,22 @@ def walk_rows(start, stop, obstacles, parts, movers, rules, moved):
         before = c[2]
         if drop >= 0.0:
             c = fall_down(obstacles, parts, space, planes, movers, moved, rules, row, radii, c, drop)
+            # Down a slope of angle a it speeds up by g sin a, as it should: by the sine of the speed that it would fall with.
+            if moved.grounded[row] or (before - c[2]) * radii[2] < HELD * drop:
+                fall = 0.0
         else:
-            way = (0.0, 0.0, -drop)
+            hits, way = moved.hit_count[row], (0.0, 0.0, -drop)
             c = glide(obstacles, parts, space, planes, movers, moved, row, radii, NEAR, c, way, -1, FALL, 2.0)
-        if moved.grounded[row]:
-            fall = 0.0
-        elif dt > 0.0:
-            # What is held up falls, or rises, no faster than it moved.
-            actual = (times(c, radii)[2] - before * radii[2] - motion[2]) / dt
-            fall = min(max(fall, actual), 0.0) if fall < 0.0 else max(min(fall, actual), 0.0)
+            if moved.hit_count[row] > hits:
+                fall = 0.0
         end_row(movers, moved, row, radii, c, fall)
+
+
+@kernel("i8, i8, obstacles, parts, f8[:,::1], u1[::1]")
+def room_rows(start, stop, obstacles, parts, radii, free_out):
+    """Whether each character is in nothing where it is."""
+    parts, space = own_parts(parts), new_epa_space(np.int64(EPA_FACES_FIRST))
+    for row in range(start, stop):
+        own = load3(radii, row, 0)
+        depth, _way, _n, _q, _run = deepest(obstacles, parts, space, row, own, INSIDE, (0.0, 0.0, 0.0), -1)
+        free_out[row] = depth <= 0.0
