@@ -13,7 +13,7 @@ from thud._core.arrays import Bools, Floats, Ints, whole_array
 from thud._core.threads import run_rows
 from thud.constants import LARGEST_SIZE, LEAST_SIZE
 from thud.dynamics.characters import types
-from thud.dynamics.characters.obstacles import CollisionQueries, Reach, obstacles_near
+from thud.dynamics.characters.obstacles import CollisionQueries, Reach, Store, obstacles_near
 from thud.dynamics.characters.pushing import push_bodies
 from thud.dynamics.characters.slides import slide_rows
 from thud.dynamics.characters.tolerances import PUSH_MOST, SKIN
@@ -137,8 +137,9 @@ class Character:
         self.grounded = np.zeros(count, dtype=np.bool_)
         self.ground_normal = np.zeros((count, 3))
         self.ground_handle = np.full(count, -1)
-        # Where it stood on that body: the pose that the body had, and the centre.
-        self._ground_pose = np.zeros((count, 12))
+        # The pose that the body had on which it stands.
+        self._ground_pose = np.zeros((count, 7))
+        self._store, self._moved = Store(), new_moved(count)
 
     def __len__(self) -> int:
         return len(self.position)
@@ -178,12 +179,12 @@ class Character:
         rules = np.zeros(4)
         rules[DT], rules[GRAVITY], rules[STEP_HEIGHT], rules[STEEPEST] = seconds, pull, self.step_height, math.cos(self.slope)
         rooms = self._rooms(way, carry, seconds, pull)
-        reach = obstacles_near(world, self.position, self.radii, rooms, self.mask, self.ignore)
+        reach = obstacles_near(world, self.position, self.radii, rooms, self.mask, self.ignore, self._store)
         movers = Movers(
             self.position, self.radii, way, carry, _numbers(reach.handles, self.ground_handle), self.fall,
             self.grounded.astype(np.uint8), self.ground_normal,
         )  # fmt: skip
-        moved = new_moved(len(self))
+        moved = self._moved
         kernel = walk_rows if self.method == "walk" else slide_rows
         arguments = (reach.obstacles, reach.parts, movers, rules, moved)
         run_rows(kernel, len(self), world.threads, *arguments, rows_per_chunk=_CHUNK)
@@ -204,7 +205,8 @@ class Character:
         position = self.position.copy()
         position[:, 2] += (1.0 + SKIN) * (fresh[:, 2] - self.radii[:, 2])
         room = fresh * (1.0 + SKIN)
-        reach = obstacles_near(world, position, fresh, np.concatenate([-room, room], axis=1), self.mask, self.ignore)
+        rooms = np.concatenate([-room, room], axis=1)
+        reach = obstacles_near(world, position, fresh, rooms, self.mask, self.ignore, self._store)
         free = np.empty(len(self), np.uint8)
         run_rows(room_rows, len(self), world.threads, reach.obstacles, reach.parts, fresh, free, rows_per_chunk=_CHUNK)
         done = free != 0
@@ -229,7 +231,7 @@ class Character:
             return carry, turn
         unique, which = np.unique(self.ground_handle[rows], return_inverse=True)
         try:
-            now = as_poses(world.poses(unique), "poses")[which]
+            now = world.poses(unique)[which]
         except StaleHandleError:
             # A body that was removed carries nobody.
             there = np.isin(self.ground_handle[rows], world.handles())
@@ -239,7 +241,7 @@ class Character:
         moved = np.flatnonzero((now != before).any(axis=1) & self.grounded[rows])
         if not len(moved):
             return carry, turn
-        rows, now, before = rows[moved], now[moved], before[moved]
+        rows, now, before = rows[moved], as_poses(now[moved], "poses"), as_poses(before[moved], "poses")
         turned = now[:, :9].reshape(-1, 3, 3) @ np.swapaxes(before[:, :9].reshape(-1, 3, 3), 1, 2)
         arm = self.position[rows] - before[:, 9:]
         carry[rows] = np.einsum("nij,nj->ni", turned, arm) - arm + now[:, 9:] - before[:, 9:]
@@ -248,8 +250,9 @@ class Character:
 
     def _ended(self, moved: Moved, reach: Reach, turn: Floats) -> CharacterMoves:
         """Keep what the next move needs, and say what happened."""
-        self.position, self.fall = moved.position, moved.fall
-        self.grounded, self.ground_normal = moved.grounded != 0, moved.ground_normal
+        # The kernel has read all of these: from now on they are what it wrote.
+        self.position[:], self.fall[:], self.ground_normal[:] = moved.position, moved.fall, moved.ground_normal
+        self.grounded = moved.grounded != 0
         bodies, rows = reach.handles, np.flatnonzero(moved.ground_body >= 0)
         self.ground_handle = np.full(len(self), -1)
         self.ground_handle[rows] = bodies[moved.ground_body[rows]]
@@ -261,7 +264,7 @@ class Character:
         hits = CharacterHits(row, handle, reals[:, :3], reals[:, 3:], ints[:, 1].astype(np.uint8))
         return CharacterMoves(
             self.position.copy(), self.grounded.copy(), self.ground_normal.copy(), self.ground_handle.copy(), turn, hits,
-            moved.status,
+            moved.status.copy(),
         )  # fmt: skip
 
 

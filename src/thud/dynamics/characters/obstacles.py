@@ -58,10 +58,26 @@ class Reach(NamedTuple):
     handles: Ints
     """(B,) of the bodies that `obstacles.runs` counts, sorted."""
     poses: Floats
-    """(B, 12)"""
+    """(B, 7) as `World.poses` has them."""
 
 
-def obstacles_near(world: CollisionQueries, position: Floats, radii: Floats, rooms: Floats, mask: int, ignore: Ints) -> Reach:
+class Store:
+    """Memory for triangles, kept from move to move: fresh pages cost as much as filling them."""
+
+    def __init__(self) -> None:
+        self.corners, self.planes = np.empty((0, 9)), np.empty((0, 4))
+
+    def grow(self, count: int) -> None:
+        """To so many triangles at least; those that are there stay."""
+        if count > len(self.corners):
+            more = count + count // 2 - len(self.corners)
+            self.corners = np.concatenate([self.corners, np.empty((more, 9))])
+            self.planes = np.concatenate([self.planes, np.empty((more, 4))])
+
+
+def obstacles_near(
+    world: CollisionQueries, position: Floats, radii: Floats, rooms: Floats, mask: int, ignore: Ints, store: Store
+) -> Reach:
     """All that is in reach.
 
     rooms : (N, 6) box about each character that it reaches, relative to it, metres
@@ -77,7 +93,7 @@ def obstacles_near(world: CollisionQueries, position: Floats, radii: Floats, roo
             keep &= (np.broadcast_to(ignore, (len(position), ignore.shape[1]))[row] != handle[:, None]).all(axis=1)
         if not keep.all():
             row, body = row[keep], body[keep]
-    poses = as_poses(world.poses(bodies), "poses") if len(bodies) else np.empty((0, 12))
+    poses = world.poses(bodies)
     own = [solids_of(world.shape(int(one))) for one in bodies]
     # A run for each leaf of each body in reach. Leaves are numbered over all bodies.
     leaves = np.array([len(solids) for solids in own], dtype=np.int64)
@@ -88,7 +104,7 @@ def obstacles_near(world: CollisionQueries, position: Floats, radii: Floats, roo
     runs[:, PART], runs[:, BODY] = -1, body
     runs[:, FIRST] = SLAB * np.arange(len(row))
     runs[:, STOP] = runs[:, FIRST] + SLAB
-    placed_at = poses[body]
+    placed_at = as_poses(poses, "poses")[body]
     groups: list[tuple[Solid, Ints]] = []
     curved: list[Shape] = []
     every = [solid for solids in own for solid in solids]
@@ -104,30 +120,31 @@ def obstacles_near(world: CollisionQueries, position: Floats, radii: Floats, roo
         else:
             groups.append((solid, chosen))
     placed_at[:, 9:] -= position[row]
-    corners, planes = _gathered(world.threads, groups, row, placed_at, rooms, radii, runs)
+    _gather(world.threads, groups, row, placed_at, rooms, radii, runs, store)
     parts = pack_now((_PLACEHOLDER, *curved)).parts if curved else _NO_PARTS
     first = np.searchsorted(row, np.arange(len(position) + 1))
-    return Reach(Obstacles(first, runs, placed_at, corners, planes), parts, bodies, poses)
+    return Reach(Obstacles(first, runs, placed_at, store.corners, store.planes), parts, bodies, poses)
 
 
-def _gathered(
-    threads: int | None, groups: list[tuple[Solid, Ints]], row: Ints, poses: Floats, rooms: Floats, radii: Floats, runs: Ints
-) -> tuple[Floats, Floats]:
-    """(T, 9) triangles and (T, 4) planes of the runs, whose columns FIRST and STOP are set to where they are."""
+def _gather(
+    threads: int | None, groups: list[tuple[Solid, Ints]], row: Ints, poses: Floats, rooms: Floats, radii: Floats, runs: Ints,
+    store: Store,
+) -> None:  # fmt: skip
+    """Fill the store with the triangles of the runs, whose columns FIRST and STOP are set to where they are."""
     count = np.zeros(len(row), np.int64)
-    corners, planes = np.empty((SLAB * len(row), 9)), np.empty((SLAB * len(row), 4))
+    store.grow(SLAB * len(row))
     arrays = (row, poses, rooms, radii, runs, count)
     for solid, chosen in groups:
-        run_rows(solid.kernel, len(chosen), threads, solid.data, chosen, *arrays, corners, planes, rows_per_chunk=_CHUNK)
+        data = (solid.data, chosen, *arrays, store.corners, store.planes)
+        run_rows(solid.kernel, len(chosen), threads, *data, rows_per_chunk=_CHUNK)
     large = count > SLAB
     if large.any():
         # Those that did not fit once more, behind all others.
-        ends = len(corners) + np.cumsum(np.where(large, count, 0))
+        ends = SLAB * len(row) + np.cumsum(np.where(large, count, 0))
         runs[large, FIRST], runs[large, STOP] = (ends - count)[large], ends[large]
-        total = int(ends[-1])
-        corners, planes = (np.concatenate([a, np.empty((total - len(a), a.shape[1]))]) for a in (corners, planes))
+        store.grow(int(ends[-1]))
         for solid, chosen in groups:
             again = chosen[large[chosen]]
-            run_rows(solid.kernel, len(again), threads, solid.data, again, *arrays, corners, planes, rows_per_chunk=_CHUNK)
+            data = (solid.data, again, *arrays, store.corners, store.planes)
+            run_rows(solid.kernel, len(again), threads, *data, rows_per_chunk=_CHUNK)
     runs[:, STOP] = runs[:, FIRST] + count
-    return corners, planes

@@ -7,6 +7,7 @@ import numpy as np
 from thud._core.arrays import Floats, Ints
 from thud.dynamics.characters.obstacles import CollisionQueries, Reach
 from thud.dynamics.characters.types import FALL, STEP, Moved
+from thud.gates import as_poses
 
 
 def push_bodies(
@@ -46,7 +47,7 @@ def push_bodies(
 
 def _at_points(world: CollisionQueries, reach: Reach, body: Ints, point: Floats, along: Floats) -> tuple[Floats, Floats]:
     """(M,) speeds of points of bodies along directions, and by how much 1 N s along them changes those."""
-    handles, poses = reach.handles[body], reach.poses[body]
+    handles, poses = reach.handles[body], as_poses(reach.poses, "poses")[body]
     turn = poses[:, :9].reshape(-1, 3, 3)
     linear, angular = world.velocities(handles)
     speed = np.einsum("ni,ni->n", linear + np.cross(angular, point - poses[:, 9:]), along)

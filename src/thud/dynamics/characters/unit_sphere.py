@@ -109,6 +109,24 @@ def load_corners(corners, j):
     return load3(corners, j, 0), load3(corners, j, 3), load3(corners, j, 6)
 
 
+@device
+def first_face(obstacles, row, radius, c, m, skip):
+    """(time, run, triangle) of the first face that is touched inside, from outside; inf for none."""
+    best, run, triangle = math.inf, np.int64(-1), np.int64(-1)
+    for k in range(obstacles.first[row], obstacles.first[row + 1]):
+        if obstacles.runs[k, BODY] == skip or obstacles.runs[k, PART] >= 0:
+            continue
+        for j in range(obstacles.runs[k, FIRST], obstacles.runs[k, STOP]):
+            n = load3(obstacles.planes, j, 0)
+            height, speed = dot(n, c) - obstacles.planes[j, 3], dot(n, m)
+            if abs(height) - radius <= abs(speed) * min(best, 1.0):
+                a, b, d = load_corners(obstacles.corners, j)
+                time = face_time(height, speed, c, m, radius, n, a, b, d)
+                if time < best:
+                    best, run, triangle = time, k, np.int64(j)
+    return best, run, triangle
+
+
 @kernel(inner="obstacles, parts, epa_space, i8, vec3, f8, vec3, vec3, i8")
 def first_hit(obstacles, parts, space, row, radii, gap, c, m, skip):
     """(time, normal, point, run, triangle) of what the sphere about c, larger by the gap, meets first on its way m.
@@ -117,10 +135,11 @@ def first_hit(obstacles, parts, space, row, radii, gap, c, m, skip):
     """
     radius, length = 1.0 + gap, norm(m)
     touch = radius + TOUCHING
-    best, facing, run, triangle = math.inf, 0.0, np.int64(-1), np.int64(-1)
-    normal, point = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    facing, normal, point = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if length == 0.0:
-        return best, normal, point, run, triangle
+        return math.inf, normal, point, np.int64(-1), np.int64(-1)
+    # Faces first: they cost least, and what lies behind one need not be looked at.
+    best, run, triangle = first_face(obstacles, row, radius, c, m, skip)
     for k in range(obstacles.first[row], obstacles.first[row + 1]):
         if obstacles.runs[k, BODY] == skip:
             continue
@@ -147,15 +166,10 @@ def first_hit(obstacles, parts, space, row, radii, gap, c, m, skip):
                 speed = dot(m, n)
                 if speed < -APPROACH * length and (best > 0.0 or speed < facing):
                     best, facing, normal, point, run, triangle = 0.0, speed, n, q, k, np.int64(j)
-                continue
-            if best == 0.0:
-                continue
-            time = face_time(height, speed, c, m, radius, n, a, b, d)
-            # What is touched inside its face is touched at no edge before.
-            if not time <= 1.0:
+            elif best > 0.0 and j != triangle:
                 time = border_time(c, m, radius, a, b, d)
-            if time < best:
-                best, run, triangle = time, k, np.int64(j)
+                if time < best:
+                    best, run, triangle = time, k, np.int64(j)
     if triangle >= 0 and best > 0.0:
         a, b, d = load_corners(obstacles.corners, triangle)
         at = add_scaled(c, m, best)
