@@ -13,6 +13,7 @@ from thud.dynamics.characters.solids import Solid, solids_of
 from thud.dynamics.characters.tolerances import SLAB
 from thud.dynamics.characters.types import BODY, FIRST, PART, RUN_INTS, SOLID, STOP, Obstacles
 from thud.gates import as_poses
+from thud.pairing.groups import equal_rows
 from thud.pairing.leaves import placed
 from thud.shapes.ellipsoid import Ellipsoid
 from thud.shapes.packed import Parts, pack_now
@@ -94,11 +95,14 @@ def obstacles_near(
         if not keep.all():
             row, body = row[keep], body[keep]
     poses = world.poses(bodies)
+    # A run for each leaf of each body in reach. Bodies of one shape share their solids.
     own = [solids_of(world.shape(int(one))) for one in bodies]
-    # A run for each leaf of each body in reach. Leaves are numbered over all bodies.
+    every = [solid for solids in own for solid in solids]
+    numbers: dict[int, int] = {}
+    same = np.array([numbers.setdefault(id(solid), k) for k, solid in enumerate(every)], dtype=np.int64)
     leaves = np.array([len(solids) for solids in own], dtype=np.int64)
     count = leaves[body]
-    number = np.repeat((np.cumsum(leaves) - leaves)[body] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+    place = np.repeat((np.cumsum(leaves) - leaves)[body] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
     row, body = np.repeat(row, count), np.repeat(body, count)
     runs = np.empty((len(row), RUN_INTS), dtype=np.int64)
     runs[:, PART], runs[:, BODY] = -1, body
@@ -107,13 +111,12 @@ def obstacles_near(
     placed_at = as_poses(poses, "poses")[body]
     groups: list[tuple[Solid, Ints]] = []
     curved: list[Shape] = []
-    every = [solid for solids in own for solid in solids]
-    order = np.argsort(number, kind="stable") if len(every) > 1 else np.arange(len(number))
-    for chosen in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if len(order) else []:
+    number = same[place]
+    for chosen in equal_rows(number):
         solid = every[int(number[chosen[0]])]
         runs[chosen, SOLID] = int(solid.has_inside)
         if solid.pose is not IDENTITY:
-            placed_at[chosen] = placed(placed_at[chosen[:1]], solid.pose)
+            placed_at[chosen] = placed(placed_at[chosen], solid.pose)
         if solid.kernel is None:
             curved.append(solid.data)
             runs[chosen, PART] = len(curved)

@@ -37,7 +37,7 @@ def solids_of(shape: Shape) -> tuple[Solid, ...]:
     """What a shape is made of, found once."""
     found = _MADE.get(shape)
     if found is None:
-        found = tuple(solid for leaf, pose in leaves(shape) for solid in _solids(leaf, np.array(pose, dtype=np.float64)))
+        found = tuple(solid for leaf, pose in leaves(shape) for solid in _solids(leaf, pose))
         _MADE[shape] = found
     return found
 
