@@ -111,7 +111,7 @@ def load_corners(corners, j):
 
 @device
 def first_face(obstacles, row, radius, c, m, skip):
-    """(time, run, triangle) of the first face that is touched inside, from outside; inf for none."""
+    """(time, run, triangle) of the first face that is touched inside, from farther away than touching; inf for none."""
     best, run, triangle = math.inf, np.int64(-1), np.int64(-1)
     for k in range(obstacles.first[row], obstacles.first[row + 1]):
         if obstacles.runs[k, BODY] == skip or obstacles.runs[k, PART] >= 0:
@@ -119,7 +119,8 @@ def first_face(obstacles, row, radius, c, m, skip):
         for j in range(obstacles.runs[k, FIRST], obstacles.runs[k, STOP]):
             n = load3(obstacles.planes, j, 0)
             height, speed = dot(n, c) - obstacles.planes[j, 3], dot(n, m)
-            if abs(height) - radius <= abs(speed) * min(best, 1.0):
+            above = abs(height) - radius
+            if TOUCHING < above <= abs(speed) * min(best, 1.0):
                 a, b, d = load_corners(obstacles.corners, j)
                 time = face_time(height, speed, c, m, radius, n, a, b, d)
                 if time < best:
