@@ -520,6 +520,29 @@ def test_many_at_once_are_as_one_by_one() -> None:
             np.testing.assert_array_equal(one.hits.point, moved.hits.point[moved.hits.row == k])
 
 
+def test_the_same_bytes_from_any_number_of_threads() -> None:
+    rng = np.random.default_rng(3)
+    position = np.column_stack([rng.uniform(-1, 8, 400), rng.uniform(-1.5, 1.5, 400), rng.uniform(3.2, 4.0, 400)])
+    motion = np.column_stack([rng.uniform(-2, 2, (400, 2)) * DT, np.zeros(400)])
+    found = []
+    for threads in (1, 3):
+        world = stairs(0.25)
+        world.threads = threads
+        character = Character(RADII, position)
+        for _ in range(40):
+            moved = character.move(world, motion, DT)
+        found.append((moved.position.tobytes(), moved.hits.point.tobytes(), moved.hits.handle.tobytes()))
+    assert found[0] == found[1]
+
+
+def test_nobody_moves_nowhere() -> None:
+    character = Character(RADII, np.empty((0, 3)))
+    moved = character.move(flat(), np.zeros((0, 3)), DT)
+    assert moved.position.shape == (0, 3)
+    assert moved.hits.point.shape == (0, 3)
+    assert character.resize(flat(), RADII).shape == (0,)
+
+
 def test_layers_sensors_and_ignored_bodies_are_passed() -> None:
     world = flat()
     box(world, (1.0, -1.0, 0.0), (1.2, 1.0, 2.0), layer=3)
@@ -551,6 +574,8 @@ def test_gates_name_argument_and_remedy() -> None:
     character = Character(RADII, (0, 0, 1))
     with pytest.raises(thud.errors.InvalidInputError, match="motion: expected 1 or 1 rows"):
         character.move(world, np.zeros((2, 3)), DT)
+    with pytest.raises(thud.errors.InvalidInputError, match="world: expected a thud"):
+        character.move([], np.zeros(3), DT)  # type: ignore[arg-type]
     with pytest.raises(thud.errors.InvalidInputError, match="dt: "):
         character.move(world, np.zeros(3), 0.0)
     with pytest.raises(thud.errors.InvalidInputError, match="speed: expected one number"):

@@ -116,7 +116,7 @@ class Character:
         mask: int = ~0,
         ignore: npt.ArrayLike | None = None,
     ) -> None:
-        self.position = as_points(position, "position", least=1).copy()
+        self.position = as_points(position, "position").copy()
         count = len(self.position)
         self.radii = _as_radii(radii, count)
         self.step_height = as_positive(step_height, "step_height", zero=True)
@@ -170,6 +170,7 @@ class Character:
         motion : (3,) or (N, 3) metres; what is upward or downward in it is added to the fall
         dt : seconds
         """
+        _check_world(world)
         way, seconds = as_points(motion, "motion"), as_positive(dt, "dt")
         if len(way) not in (1, len(self)):
             raise InvalidInputError(f"motion: expected 1 or {len(self)} rows, got {len(way)}")
@@ -201,6 +202,7 @@ class Character:
         -------
         (N,) which of them have it now
         """
+        _check_world(world)
         fresh = _as_radii(radii, len(self))
         position = self.position.copy()
         position[:, 2] += (1.0 + SKIN) * (fresh[:, 2] - self.radii[:, 2])
@@ -266,6 +268,12 @@ class Character:
             self.position.copy(), self.grounded.copy(), self.ground_normal.copy(), self.ground_handle.copy(), turn, hits,
             moved.status.copy(),
         )  # fmt: skip
+
+
+def _check_world(world: object) -> None:
+    """Named error unless it can be asked what is where."""
+    if not hasattr(world, "in_boxes"):
+        raise InvalidInputError(f"world: expected a thud.World, got a {type(world).__name__}")
 
 
 def _number(value: npt.ArrayLike, name: str) -> Floats:

@@ -108,8 +108,8 @@ def mesh_in_reach(start, stop, tree, chosen, row, poses, rooms, radii, runs, cou
 @device
 def cell_range(middle, half, spacing, cells):
     """(first, end) of the cells along an axis that an interval touches."""
-    first = min(max(math.floor((middle - half) / spacing), 0.0), float(cells))
-    last = min(max(math.floor((middle + half) / spacing) + 1.0, 0.0), float(cells))
+    first = min(max(math.floor((middle - half) / spacing), 0.0), np.float64(cells))
+    last = min(max(math.floor((middle + half) / spacing) + 1.0, 0.0), np.float64(cells))
     return np.int64(first), np.int64(last)
 
 
