@@ -357,6 +357,32 @@ def test_a_platform_that_is_removed_is_fallen_from() -> None:
     assert not moved.grounded[0]
 
 
+def test_a_platform_carries_however_far_it_goes_in_a_move() -> None:
+    # Farther than the character reaches.
+    world = thud.World()
+    platform = box(world, (-1.0, -1.0, 4.8), (1.0, 1.0, 5.0), static=False, kinematic=True)
+    character = standing(world, 0.2, z=5.0 + STAND)
+    before = character.position[0].copy()
+    world.set_poses(platform, thud.Pose([30.0, 0.0, 8.9]))
+    moved = character.move(world, (0, 0, 0), DT)
+    np.testing.assert_allclose(moved.position[0] - before, [30.0, 0.0, 4.0], atol=1e-6)
+    assert moved.ground_handle[0] == platform
+
+
+def test_a_rolling_ball_pushes_and_is_held_up() -> None:
+    world = flat()
+    ball = world.add(thud.Sphere(0.5), thud.Pose([-1.5, 0.0, 0.5]), mass=200.0, velocity=(3.0, 0.0, 0.0), friction=0.0)
+    character = standing(world, 0.0)
+    for _ in range(60):
+        world.step(DT)
+        character.move(world, (0, 0, 0), DT)
+    # Pushed ahead of it, and it is slower by no more than the character's strength: 500 N for what was left of the second.
+    speed = world.velocities(ball)[0][0, 0]
+    assert character.position[0, 0] > 0.3
+    assert character.position[0, 0] > world.poses(ball)[0, 0]
+    assert 3.0 - 500.0 / 200.0 <= speed < 3.0
+
+
 def test_a_moving_wall_pushes() -> None:
     world = flat()
     box(world, (-2.0, -1.0, 0.2), (-0.5, 1.0, 2.0), static=False, kinematic=True, velocity=(1.0, 0.0, 0.0))
@@ -551,6 +577,19 @@ def test_layers_sensors_and_ignored_bodies_are_passed() -> None:
     character = standing(world, 0.0, mask=~(1 << 3), ignore=third)
     walk(character, world, (2.0, 0.0), 2.0)
     assert character.position[0, 0] == pytest.approx(4.0, abs=1e-6)
+
+
+def test_near_bodies_are_those_in_boxes() -> None:
+    world = flat()
+    rng = np.random.default_rng(0)
+    world.add_many(thud.Box((0.2, 0.2, 0.2)), thud.Pose(rng.uniform(-3, 3, (200, 3))), layer=np.arange(200) % 3)
+    middle = rng.uniform(-3, 3, (50, 3))
+    near = world.near(np.concatenate([middle - 0.4, middle + 0.4], axis=1), 0b101)
+    row, handle = world.in_boxes(middle - 0.4, middle + 0.4)
+    keep = world.layer(handle) != 1
+    np.testing.assert_array_equal(near.row, row[keep])
+    np.testing.assert_array_equal(near.handles[near.body], handle[keep])
+    assert near.free.sum() == len(near.handles) - 1
 
 
 def test_gates_name_argument_and_remedy() -> None:

@@ -13,7 +13,7 @@ from thud._core.arrays import Bools, Floats, Ints, whole_array
 from thud._core.threads import run_rows
 from thud.constants import LARGEST_SIZE, LEAST_SIZE
 from thud.dynamics.characters import types
-from thud.dynamics.characters.obstacles import CollisionQueries, Reach, Store, obstacles_near
+from thud.dynamics.characters.obstacles import CollisionQueries, NearBodies, Store, bodies_near, gathered
 from thud.dynamics.characters.pushing import push_bodies
 from thud.dynamics.characters.slides import slide_rows
 from thud.dynamics.characters.tolerances import PUSH_MOST, SKIN
@@ -138,7 +138,7 @@ class Character:
         self.ground_normal = np.zeros((count, 3))
         self.ground_handle = np.full(count, -1)
         # The pose that the body had on which it stands.
-        self._ground_pose = np.zeros((count, 7))
+        self._ground_pose = np.zeros((count, 12))
         self._store, self._moved = Store(), new_moved(count)
 
     def __len__(self) -> int:
@@ -176,23 +176,26 @@ class Character:
             raise InvalidInputError(f"motion: expected 1 or {len(self)} rows, got {len(way)}")
         way = np.array(np.broadcast_to(way, (len(self), 3)), order="C")
         pull = float(world.gravity[2]) if self.gravity is None else self.gravity
-        carry, turn = self._carried(world)
         rules = np.zeros(4)
         rules[DT], rules[GRAVITY], rules[STEP_HEIGHT], rules[STEEPEST] = seconds, pull, self.step_height, math.cos(self.slope)
-        rooms = self._rooms(way, carry, seconds, pull)
-        reach = obstacles_near(world, self.position, self.radii, rooms, self.mask, self.ignore, self._store)
+        rooms = self._rooms(way, seconds, pull)
+        near = bodies_near(world, self.position, rooms, self.mask, self.ignore)
+        carry, turn = self._carried(world, near)
+        if carry.any():
+            rooms += np.linalg.norm(carry, axis=1)[:, None] * [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]
+            near = bodies_near(world, self.position, rooms, self.mask, self.ignore)
+        obstacles, parts = gathered(near, self.position, self.radii, rooms, world.threads, self._store)
         movers = Movers(
-            self.position, self.radii, way, carry, _numbers(reach.handles, self.ground_handle), self.fall,
+            self.position, self.radii, way, carry, _places(near.handles, self.ground_handle), self.fall,
             self.grounded.astype(np.uint8), self.ground_normal,
         )  # fmt: skip
         moved = self._moved
         kernel = walk_rows if self.method == "walk" else slide_rows
-        arguments = (reach.obstacles, reach.parts, movers, rules, moved)
-        run_rows(kernel, len(self), world.threads, *arguments, rows_per_chunk=_CHUNK)
+        run_rows(kernel, len(self), world.threads, obstacles, parts, movers, rules, moved, rows_per_chunk=_CHUNK)
         if self.method == "walk":
             weight = self.mass * abs(pull) * seconds
-            push_bodies(world, reach, moved, way / seconds, self.fall, self.mass, self.strength * seconds, weight)
-        return self._ended(moved, reach, turn)
+            push_bodies(world, near, moved, way / seconds, self.fall, self.mass, self.strength * seconds, weight)
+        return self._ended(moved, near, turn)
 
     def resize(self, world: CollisionQueries, radii: npt.ArrayLike) -> Bools:
         """Give characters another shape where there is room for it: (3,) or (N, 3) radii, to crouch and to stand up. The feet
@@ -208,57 +211,57 @@ class Character:
         position[:, 2] += (1.0 + SKIN) * (fresh[:, 2] - self.radii[:, 2])
         room = fresh * (1.0 + SKIN)
         rooms = np.concatenate([-room, room], axis=1)
-        reach = obstacles_near(world, position, fresh, rooms, self.mask, self.ignore, self._store)
+        near = bodies_near(world, position, rooms, self.mask, self.ignore)
+        obstacles, parts = gathered(near, position, fresh, rooms, world.threads, self._store)
         free = np.empty(len(self), np.uint8)
-        run_rows(room_rows, len(self), world.threads, reach.obstacles, reach.parts, fresh, free, rows_per_chunk=_CHUNK)
+        run_rows(room_rows, len(self), world.threads, obstacles, parts, fresh, free, rows_per_chunk=_CHUNK)
         done = free != 0
         self.radii[done], self.position[done] = fresh[done], position[done]
         return done
 
-    def _rooms(self, way: Floats, carry: Floats, dt: float, pull: float) -> Floats:
-        """(N, 6) boxes about the characters that hold all that a move may touch."""
-        fall = np.abs(dt * (self.fall + dt * pull) + way[:, 2])
-        level = np.linalg.norm(way[:, :2], axis=1)
-        room = self.radii * (1.0 + SKIN + PUSH_MOST) + np.linalg.norm(carry, axis=1)[:, None]
+    def _rooms(self, way: Floats, dt: float, pull: float) -> Floats:
+        """(N, 6) boxes about the characters that hold all that a move may touch, if nothing carries them."""
         # A fall may be turned aside, and a way may rise or fall with the ground.
-        room += (level + fall)[:, None]
+        level = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2)
+        room = self.radii * (1.0 + SKIN + PUSH_MOST)
+        room += (level + np.abs(dt * (self.fall + dt * pull) + way[:, 2]))[:, None]
         room[:, 2] += self.step_height + level * max(math.tan(self.slope) - 1.0, 0.0)
         return np.concatenate([-room, room], axis=1)
 
-    def _carried(self, world: CollisionQueries) -> tuple[Floats, Floats]:
+    def _carried(self, world: CollisionQueries, near: NearBodies) -> tuple[Floats, Floats]:
         """(N, 3) by what, and (N,) by what angle about z, the bodies that they stand on have moved them since."""
         carry, turn = np.zeros((len(self), 3)), np.zeros(len(self))
-        rows = np.flatnonzero(self.ground_handle >= 0)
+        rows = np.flatnonzero(self.grounded & (self.ground_handle >= 0))
         if self.method != "walk" or not len(rows):
             return carry, turn
-        unique, which = np.unique(self.ground_handle[rows], return_inverse=True)
-        try:
-            now = world.poses(unique)[which]
-        except StaleHandleError:
-            # A body that was removed carries nobody.
-            there = np.isin(self.ground_handle[rows], world.handles())
-            self.ground_handle[rows[~there]] = -1
-            return self._carried(world)
+        place = _places(near.handles, self.ground_handle[rows])
+        now = near.poses[place] if len(near.poses) else np.empty((len(rows), 12))
+        for k in np.flatnonzero(place < 0).tolist():
+            # It has gone out of reach, or is gone: then it carries nobody.
+            try:
+                now[k] = as_poses(world.poses(self.ground_handle[rows[k]]), "poses")[0]
+            except StaleHandleError:
+                now[k] = self._ground_pose[rows[k]]
         before = self._ground_pose[rows]
-        moved = np.flatnonzero((now != before).any(axis=1) & self.grounded[rows])
+        moved = np.flatnonzero((now != before).any(axis=1))
         if not len(moved):
             return carry, turn
-        rows, now, before = rows[moved], as_poses(now[moved], "poses"), as_poses(before[moved], "poses")
+        rows, now, before = rows[moved], now[moved], before[moved]
         turned = now[:, :9].reshape(-1, 3, 3) @ np.swapaxes(before[:, :9].reshape(-1, 3, 3), 1, 2)
         arm = self.position[rows] - before[:, 9:]
         carry[rows] = np.einsum("nij,nj->ni", turned, arm) - arm + now[:, 9:] - before[:, 9:]
         turn[rows] = np.arctan2(turned[:, 1, 0] - turned[:, 0, 1], turned[:, 0, 0] + turned[:, 1, 1])
         return carry, turn
 
-    def _ended(self, moved: Moved, reach: Reach, turn: Floats) -> CharacterMoves:
+    def _ended(self, moved: Moved, near: NearBodies, turn: Floats) -> CharacterMoves:
         """Keep what the next move needs, and say what happened."""
         # The kernel has read all of these: from now on they are what it wrote.
         self.position[:], self.fall[:], self.ground_normal[:] = moved.position, moved.fall, moved.ground_normal
         self.grounded = moved.grounded != 0
-        bodies, rows = reach.handles, np.flatnonzero(moved.ground_body >= 0)
+        bodies, rows = near.handles, np.flatnonzero(moved.ground_body >= 0)
         self.ground_handle = np.full(len(self), -1)
         self.ground_handle[rows] = bodies[moved.ground_body[rows]]
-        self._ground_pose[rows] = reach.poses[moved.ground_body[rows]]
+        self._ground_pose[rows] = near.poses[moved.ground_body[rows]]
         kept = np.arange(moved.hit_ints.shape[1]) < moved.hit_count[:, None]
         row, _place = np.nonzero(kept)
         ints, reals = moved.hit_ints[kept], moved.hit_reals[kept]
@@ -272,7 +275,7 @@ class Character:
 
 def _check_world(world: object) -> None:
     """Named error unless it can be asked what is where."""
-    if not hasattr(world, "in_boxes"):
+    if not hasattr(world, "near"):
         raise InvalidInputError(f"world: expected a thud.World, got a {type(world).__name__}")
 
 
@@ -315,9 +318,10 @@ def _as_ignore(ignore: npt.ArrayLike | None, count: int) -> Ints:
     return given.reshape(len(given) if given.ndim else 1, -1).astype(np.int64)
 
 
-def _numbers(bodies: Ints, handles: Ints) -> Ints:
-    """(N,) place of each handle among the sorted bodies; -1 for none."""
+def _places(bodies: Ints, handles: Ints) -> Ints:
+    """(N,) place of each handle among bodies; -1 for none."""
     if not len(bodies):
         return np.full(len(handles), -1)
-    at = np.minimum(np.searchsorted(bodies, handles), len(bodies) - 1)
+    order = np.argsort(bodies)
+    at = order[np.minimum(np.searchsorted(bodies, handles, sorter=order), len(bodies) - 1)]
     return np.where(bodies[at] == handles, at, -1)

@@ -12,7 +12,6 @@ from thud._core.threads import run_rows
 from thud.dynamics.characters.solids import Solid, solids_of
 from thud.dynamics.characters.tolerances import SLAB
 from thud.dynamics.characters.types import BODY, FIRST, PART, RUN_INTS, SOLID, STOP, Obstacles
-from thud.gates import as_poses
 from thud.pairing.groups import equal_rows
 from thud.pairing.leaves import placed
 from thud.shapes.ellipsoid import Ellipsoid
@@ -27,20 +26,30 @@ _NO_PARTS = pack_now((_PLACEHOLDER,)).parts
 _CHUNK = 256
 
 
+class NearBodies(NamedTuple):
+    """Bodies that N characters may meet: B of them, in M pairs of a character and a body, sorted by character."""
+
+    row: Ints
+    body: Ints
+    """(M,) character, and place of the body in what follows."""
+    handles: Ints
+    """(B,) by their rows in the world."""
+    poses: Floats
+    """(B, 12)"""
+    shapes: list[Shape]
+    free: Bools
+    """(B,) neither static nor kinematic."""
+
+
 class CollisionQueries(Protocol):
     """What a character asks of a world; `World` has it, and says what each does."""
 
     gravity: Floats
     threads: int | None
 
-    def in_boxes(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Ints, Ints]: ...  # noqa: D102
-    def shape(self, handle: int) -> Shape: ...  # noqa: D102
+    def near(self, boxes: Floats, mask: int) -> NearBodies: ...  # noqa: D102
     def handles(self) -> Ints: ...  # noqa: D102
     def poses(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
-    def layer(self, handles: npt.ArrayLike | None = None) -> Ints: ...  # noqa: D102
-    def sensor(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
-    def static(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
-    def kinematic(self, handles: npt.ArrayLike | None = None) -> Bools: ...  # noqa: D102
     def mass(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
     def inertia(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
     def center_of_mass(self, handles: npt.ArrayLike | None = None) -> Floats: ...  # noqa: D102
@@ -48,18 +57,6 @@ class CollisionQueries(Protocol):
     def apply_impulse(  # noqa: D102
         self, handles: npt.ArrayLike, impulse: npt.ArrayLike, points: npt.ArrayLike | None = None
     ) -> None: ...
-
-
-class Reach(NamedTuple):
-    """What N characters reach."""
-
-    obstacles: Obstacles
-    parts: Parts
-    """The curved ones, behind a placeholder for the character."""
-    handles: Ints
-    """(B,) of the bodies that `obstacles.runs` counts, sorted."""
-    poses: Floats
-    """(B, 7) as `World.poses` has them."""
 
 
 class Store:
@@ -76,27 +73,31 @@ class Store:
             self.planes = np.concatenate([self.planes, np.empty((more, 4))])
 
 
-def obstacles_near(
-    world: CollisionQueries, position: Floats, radii: Floats, rooms: Floats, mask: int, ignore: Ints, store: Store
-) -> Reach:
-    """All that is in reach.
+def bodies_near(world: CollisionQueries, position: Floats, rooms: Floats, mask: int, ignore: Ints) -> NearBodies:
+    """The bodies whose boxes are in reach.
 
     rooms : (N, 6) box about each character that it reaches, relative to it, metres
-    mask, ignore : bits of the layers that it meets; (N, K) handles that each passes, -1 for none
+    mask, ignore : bits of the layers that it meets; (1, K) or (N, K) handles that each passes, -1 for none
     """
-    row, handle = world.in_boxes(position + rooms[:, :3], position + rooms[:, 3:])
-    bodies, body = np.unique(handle, return_inverse=True)
-    if len(bodies):
-        seen = (np.uint64(1) << world.layer(bodies).astype(np.uint64)) & np.uint64(mask & (2**64 - 1)) != 0
-        seen &= ~world.sensor(bodies)
-        keep = seen[body]
-        if ignore.size:
-            keep &= (np.broadcast_to(ignore, (len(position), ignore.shape[1]))[row] != handle[:, None]).all(axis=1)
-        if not keep.all():
-            row, body = row[keep], body[keep]
-    poses = world.poses(bodies)
+    boxes = rooms.copy()
+    boxes[:, :3] += position
+    boxes[:, 3:] += position
+    near = world.near(boxes, mask)
+    if not ignore.size:
+        return near
+    passed = (np.broadcast_to(ignore, (len(position), ignore.shape[1]))[near.row] == near.handles[near.body][:, None]).any(
+        axis=1
+    )
+    return near._replace(row=near.row[~passed], body=near.body[~passed])
+
+
+def gathered(
+    near: NearBodies, position: Floats, radii: Floats, rooms: Floats, threads: int | None, store: Store
+) -> tuple[Obstacles, Parts]:
+    """What is in reach of those bodies, and their curved parts behind a placeholder for the character."""
     # A run for each leaf of each body in reach. Bodies of one shape share their solids.
-    own = [solids_of(world.shape(int(one))) for one in bodies]
+    row, body = near.row, near.body
+    own = [solids_of(shape) for shape in near.shapes]
     every = [solid for solids in own for solid in solids]
     numbers: dict[int, int] = {}
     same = np.array([numbers.setdefault(id(solid), k) for k, solid in enumerate(every)], dtype=np.int64)
@@ -108,11 +109,13 @@ def obstacles_near(
     runs[:, PART], runs[:, BODY] = -1, body
     runs[:, FIRST] = SLAB * np.arange(len(row))
     runs[:, STOP] = runs[:, FIRST] + SLAB
-    placed_at = as_poses(poses, "poses")[body]
+    placed_at = near.poses[body]
     groups: list[tuple[Solid, Ints]] = []
     curved: list[Shape] = []
     number = same[place]
-    for chosen in equal_rows(number):
+    for chosen in equal_rows(number) if len(every) > 1 else (np.arange(len(row)),):
+        if not len(chosen):
+            continue
         solid = every[int(number[chosen[0]])]
         runs[chosen, SOLID] = int(solid.has_inside)
         if solid.pose is not IDENTITY:
@@ -123,10 +126,10 @@ def obstacles_near(
         else:
             groups.append((solid, chosen))
     placed_at[:, 9:] -= position[row]
-    _gather(world.threads, groups, row, placed_at, rooms, radii, runs, store)
+    _gather(threads, groups, row, placed_at, rooms, radii, runs, store)
     parts = pack_now((_PLACEHOLDER, *curved)).parts if curved else _NO_PARTS
     first = np.searchsorted(row, np.arange(len(position) + 1))
-    return Reach(Obstacles(first, runs, placed_at, store.corners, store.planes), parts, bodies, poses)
+    return Obstacles(first, runs, placed_at, store.corners, store.planes), parts
 
 
 def _gather(

@@ -5,21 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.dynamics.characters.obstacles import CollisionQueries, Reach
+from thud.dynamics.characters.obstacles import CollisionQueries, NearBodies
 from thud.dynamics.characters.types import FALL, STEP, Moved
-from thud.gates import as_poses
 
 
 def push_bodies(
-    world: CollisionQueries, reach: Reach, moved: Moved, motion: Floats, fall: Floats, mass: float, limit: float, weight: float
+    world: CollisionQueries,
+    near: NearBodies,
+    moved: Moved,
+    motion: Floats,
+    fall: Floats,
+    mass: float,
+    limit: float,
+    weight: float,
 ) -> None:
     """Push the free bodies that were met.
 
     motion, fall : (N, 3) and (N,) velocities that the characters wanted to walk and to fall with, m/s
     limit, weight : N s in this move: the greatest push by walking; that of standing on something
     """
-    handles = reach.handles
-    free = ~(world.static(handles) | world.kinematic(handles)) if len(handles) else np.empty(0, np.bool_)
+    handles, free = near.handles, near.free
     if not free.any():
         return
     # An impulse of 0: masses that were not given are filled in.
@@ -34,7 +39,7 @@ def push_bodies(
     point, into = moved.hit_reals[row, place, :3], -moved.hit_reals[row, place, 3:]
     falls = kind == FALL
     own = np.where(falls[:, None], fall[row][:, None] * [0.0, 0.0, 1.0], motion[row])
-    speed, response = _at_points(world, reach, body, point, into)
+    speed, response = _at_points(world, near, body, point, into)
     approach = np.maximum(np.einsum("ni,ni->n", own, into) - speed, 0.0)
     impulse = approach / (response + 1.0 / mass)
     impulse = np.where(falls, impulse, np.minimum(impulse, limit))
@@ -45,9 +50,9 @@ def push_bodies(
         world.apply_impulse(handles[moved.ground_body[stands]], down, moved.ground_point[stands])
 
 
-def _at_points(world: CollisionQueries, reach: Reach, body: Ints, point: Floats, along: Floats) -> tuple[Floats, Floats]:
+def _at_points(world: CollisionQueries, near: NearBodies, body: Ints, point: Floats, along: Floats) -> tuple[Floats, Floats]:
     """(M,) speeds of points of bodies along directions, and by how much 1 N s along them changes those."""
-    handles, poses = reach.handles[body], as_poses(reach.poses, "poses")[body]
+    handles, poses = near.handles[body], near.poses[body]
     turn = poses[:, :9].reshape(-1, 3, 3)
     linear, angular = world.velocities(handles)
     speed = np.einsum("ni,ni->n", linear + np.cross(angular, point - poses[:, 9:]), along)

@@ -52,7 +52,8 @@ def _solids(leaf: Shape, pose: Floats) -> list[Solid]:
             return [_of_mesh(leaf.to_mesh(), pose, True)]
         return [Solid(pose, grid_in_reach, leaf.grid, True), _of_mesh(_walls(leaf), pose, True)]
     if leaf.family == SURFACE:
-        return [_of_mesh(leaf.to_mesh(), pose, True)]  # type: ignore[attr-defined]
+        # A sheet: what touches it from below must not be taken for something inside.
+        return [_of_mesh(leaf.to_mesh(), pose, False)]  # type: ignore[attr-defined]
     if isinstance(leaf, HalfSpace):
         return [Solid(pose, half_space_in_reach, np.array([*np.asarray(leaf.normal), leaf.offset]), True)]
     (part,) = leaf.parts()
