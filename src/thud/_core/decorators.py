@@ -91,6 +91,9 @@ _TUPLES = {
     "contact_list": "thud.dynamics.state_type:CONTACT_LIST",
     "point_columns": "thud.dynamics.state_type:POINT_COLUMNS",
     "joint_rows": "thud.dynamics.state_type:JOINT_ROWS",
+    "obstacles": "thud.dynamics.characters.tuple_types:OBSTACLES",
+    "movers": "thud.dynamics.characters.tuple_types:MOVERS",
+    "moved": "thud.dynamics.characters.tuple_types:MOVED",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

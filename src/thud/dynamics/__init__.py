@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "INTEGRATORS": "thud.dynamics.integrator_names",
     "Ball": "thud.dynamics.joints",
+    "Character": "thud.dynamics.characters.character",
+    "CharacterHits": "thud.dynamics.characters.character",
+    "CharacterMoves": "thud.dynamics.characters.character",
     "Distance": "thud.dynamics.joints",
     "Fixed": "thud.dynamics.joints",
     "Hinge": "thud.dynamics.joints",
+    "HitKind": "thud.dynamics.characters.character",
     "Motor": "thud.dynamics.joints",
+    "MoveStatus": "thud.dynamics.characters.character",
     "RigidBodies": "thud.dynamics.rigid_bodies",
     "Slider": "thud.dynamics.joints",
     "inertia_of_points": "thud.dynamics.inertia",
@@ -23,10 +28,15 @@ _NAMES = {
 __all__ = [
     "INTEGRATORS",
     "Ball",
+    "Character",
+    "CharacterHits",
+    "CharacterMoves",
     "Distance",
     "Fixed",
     "Hinge",
+    "HitKind",
     "Motor",
+    "MoveStatus",
     "RigidBodies",
     "Slider",
     "inertia_of_points",
@@ -35,6 +45,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from thud.dynamics.characters.character import Character, CharacterHits, CharacterMoves, HitKind, MoveStatus
     from thud.dynamics.inertia import inertia_of_points, inertia_of_shape, world_inertia
     from thud.dynamics.integrator_names import INTEGRATORS
     from thud.dynamics.joints import Ball, Distance, Fixed, Hinge, Motor, Slider

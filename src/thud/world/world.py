@@ -63,6 +63,7 @@ from thud.world.contact_records import ContactRecords
 from thud.world.events import events_between
 from thud.world.find_contacts import find_contacts
 from thud.world.mesh_caches import MeshCaches
+from thud.world.near import NearBodies, near_bodies
 from thud.world.pair_axes import PairAxes
 from thud.world.physics import WorldPhysics
 from thud.world.rays import BodyTree, first_hits
@@ -732,6 +733,11 @@ class World(WorldPhysics):
         box = np.repeat(np.arange(len(boxes.bounds)), np.diff(places))
         order = np.lexsort([items, box])
         return box[order], self._bodies.handles(items[order])
+
+    def near(self, boxes: Floats, mask: int) -> NearBodies:
+        """What characters ask: bodies whose boxes overlap each of (N, 6) boxes, on layers of the mask, with poses and shapes.
+        Arguments are not checked; others take `in_boxes`."""
+        return near_bodies(self, boxes, mask)
 
     def impacts(self, dt: float) -> WorldImpacts:
         """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.

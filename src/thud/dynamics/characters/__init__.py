@@ -1,0 +1,1 @@
+"""Characters: ellipsoids that walk through a world ([Slides], "Typical implementation in FPS")."""
