@@ -102,6 +102,8 @@ _KEY_LIMIT = 2**31
 
 def as_key(key: Any) -> TileKey:
     """The gate of a key: two or three whole numbers."""
+    if type(key) is TileKey:
+        return key
     try:
         numbers = tuple(int(number) for number in key)
         whole = all(number == given for number, given in zip(numbers, key))

@@ -59,5 +59,8 @@ MOST_READERS = 512
 #: How deep LMDB's own trees may be (a count): its cursors have a stack of 32.
 PAGE_LEVELS = 32
 
+#: Largest map that a file may ask for (bytes): what a process can address.
+LARGEST_MAP = 2**47
+
 #: How often the pages of a store are looked through again because a writer has moved on meanwhile (a count).
 PAGE_TRIES = 20
