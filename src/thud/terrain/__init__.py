@@ -12,6 +12,7 @@ _NAMES = {
     "GridField": "thud.terrain.making.fields",
     "MadeSurface": "thud.terrain.making.make",
     "Samples": "thud.terrain.surface",
+    "Slides": "thud.terrain.tiles.slide",
     "SurfaceCollision": "thud.terrain.collision.surface_collision",
     "backward_project": "thud.terrain.projection.backward",
     "former_distance": "thud.terrain.collision.former_distance",
@@ -37,6 +38,7 @@ __all__ = [
     "MadeSurface",
     "Manifest",
     "Samples",
+    "Slides",
     "SurfaceCollision",
     "TileWriter",
     "backward_project",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from thud.terrain.tiles.displaced_tile import displaced_record
     from thud.terrain.tiles.height_tile import height_record
     from thud.terrain.tiles.manifest import Manifest
+    from thud.terrain.tiles.slide import Slides
     from thud.terrain.tiles.triangle_tile import triangle_record
     from thud.terrain.tiles.verify import verify
     from thud.terrain.tiles.writer import TileWriter, write_tiles

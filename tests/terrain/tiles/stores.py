@@ -14,7 +14,9 @@ SIDE = 6
 
 def manifest(kind="heights", side=SIDE):
     size = 48.0 * side + 100.0
-    return Manifest(kind, (-100.0, -100.0, -50.0, size, size, 100.0), (48.0, 48.0, 0.0), (side, side), source={"seed": 7})
+    return Manifest(
+        kind, (-100.0, -100.0, -50.0, size, size, 100.0), (48.0, 48.0, 0.0), (side, side), overhang=300.0, source={"seed": 7}
+    )
 
 
 def keys(side=SIDE):

@@ -6,16 +6,18 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import DamagedStoreError, ForeignStoreError, InvalidInputError, StoreVersionError
+from thud.gates import as_positive
 from thud.terrain.tiles.record import KINDS, TileKey, as_key
-from thud.terrain.tiles.tolerances import LARGEST_MANIFEST
+from thud.terrain.tiles.tolerances import LARGEST_MANIFEST, PLACE_SLACK
 from thud.terrain.tiles.triangle_tile import as_quantum
 
 FORMAT = "thud terrain"
@@ -37,6 +39,7 @@ class Manifest:
     corner : of tile (0, 0, 0), metres
     first, count : the grid of tiles: the lowest key and how many along each axis; two numbers for one layer. Not all of them
         need be there
+    overhang : metres that a tile may reach beyond its place in the grid, along x and y, and along z if there are layers
     quantum : metres, a power of two: what all tiles share is in multiples of it
     units : "metre"
     crs : the coordinate system that the terrain's frame lies in, as text (an EPSG code, WKT); empty for none
@@ -51,6 +54,7 @@ class Manifest:
     count: tuple[int, ...]
     first: tuple[int, ...] = (0, 0, 0)
     corner: tuple[float, ...] = (0.0, 0.0, 0.0)
+    overhang: float = 0.0
     quantum: float = 2.0**-10
     units: str = "metre"
     crs: str = ""
@@ -74,6 +78,7 @@ class Manifest:
         if min(self.count) < 1:
             raise InvalidInputError(f"count: expected at least one tile along each axis, got {self.count}")
         object.__setattr__(self, "quantum", as_quantum(self.quantum))
+        object.__setattr__(self, "overhang", as_positive(self.overhang, "overhang", zero=True))
         if not isinstance(self.crs, str):
             raise InvalidInputError(f"crs: expected text, got {type(self.crs).__name__}")
         if not isinstance(self.source, dict):
@@ -92,6 +97,34 @@ class Manifest:
     def holds(self, key: TileKey) -> bool:
         """Whether a key is in the grid of tiles."""
         return all(low <= at < low + count for at, low, count in zip(key, self.first, self.count))
+
+    def keys_near(self, lower: Floats, upper: Floats) -> Iterator[TileKey]:
+        """Keys of the tiles that may reach into a box, in the order of the store."""
+        ranges = []
+        for axis in range(3):
+            first, count, size = self.first[axis], self.count[axis], self.tile_size[axis]
+            begin, end = first, first + count
+            if size > 0.0:
+                begin = max(begin, math.floor((lower[axis] - self.overhang - self.corner[axis]) / size))
+                end = min(end, math.floor((upper[axis] + self.overhang - self.corner[axis]) / size) + 1)
+                # A tile that ends where the box begins touches it.
+                begin = max(first, begin - 1) if begin * size + self.corner[axis] >= lower[axis] - self.overhang else begin
+            ranges.append(range(begin, end))
+        for k in ranges[2]:
+            for j in ranges[1]:
+                for i in ranges[0]:
+                    yield TileKey(i, j, k)
+
+    def fits(self, key: TileKey, lower: Floats, upper: Floats) -> bool:
+        """Whether a tile with these bounds reaches no farther beyond its place than the overhang."""
+        for axis in range(3):
+            size = self.tile_size[axis]
+            if size > 0.0:
+                begin = self.corner[axis] + key[axis] * size
+                slack = self.overhang + PLACE_SLACK * (abs(begin) + size)
+                if lower[axis] < begin - slack or upper[axis] > begin + size + slack:
+                    return False
+        return True
 
     def to_json(self) -> bytes:
         """As it is stored: the same manifest is the same bytes."""

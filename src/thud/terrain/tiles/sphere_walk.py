@@ -194,6 +194,21 @@ def triangles_in_reach(tile, center, reach, number_out, corners_out, planes_out,
     return found
 
 
+@kernel("tile_arrays, f8[::1], f8, i8, i8[::1], f8[:,::1], f8[:,::1], i8[::1]")
+def gather_in_reach(tile, center, reach, found, number_out, corners_out, planes_out, visited_out):
+    """`collect_in_reach` about a point of the terrain's frame, from row `found` on; corners are written from that point on, in
+    which frame planes have no use and are left as they are."""
+    o = tile.origin
+    p = (center[0] - o[0], center[1] - o[1], center[2] - o[2])
+    patch = np.empty((4, 3))
+    total = collect_in_reach(tile, p, reach, patch, found, number_out, corners_out, planes_out, visited_out)
+    for row in range(found, min(total, number_out.shape[0])):
+        for axis in range(3):
+            for corner in range(3):
+                corners_out[row, 3 * corner + axis] -= p[axis]
+    return total
+
+
 @kernel("tile_arrays")
 def count_triangles(tile):
     """How many triangles a tile has."""

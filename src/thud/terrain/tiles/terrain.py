@@ -9,11 +9,15 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
+from thud._core.arrays import MOST, Floats
 from thud.errors import ClosedTerrainError, DamagedStoreError, FileFormatError, InvalidInputError, MissingTileError
-from thud.gates import as_flag
+from thud.gates import as_flag, as_points
 from thud.terrain.tiles.environment import environment
 from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.record import TileKey, as_key
+from thud.terrain.tiles.slide import Slides, slide
 from thud.terrain.tiles.snapshot import Snapshot
 from thud.terrain.tiles.tile import Tile
 from thud.terrain.tiles.verify import Verified, verify
@@ -32,6 +36,7 @@ class Terrain:
         self.memory = memory
         self._lock = threading.RLock()
         self._closed = False
+        self._planes: Floats | None = None
         self._start()
 
     @classmethod
@@ -145,6 +150,40 @@ class Terrain:
         while self._tile_bytes > self.memory and self._tiles:
             _, (_, freed) = self._tiles.popitem(last=False)
             self._tile_bytes -= freed
+
+    def tiles_near(self, lower: Floats, upper: Floats) -> list[Tile]:
+        """The tiles that may reach into a box, in the order of the store."""
+        snapshot = self._now()
+        return [self.tile(key) for key in snapshot.manifest.keys_near(lower, upper) if key in snapshot.places]
+
+    def look(self, planes: npt.ArrayLike | None) -> None:
+        """What is in sight.
+
+        Parameters
+        ----------
+        planes : (P, 4) [A B C D], normals into the frustum, as `thud.geometry.sphere_frustum` takes them; None for all
+        """
+        self._planes = None if planes is None else as_points(planes, "planes", width=4, limit=MOST)
+
+    def slide(
+        self, position: npt.ArrayLike, motion: npt.ArrayLike, radius: float, *, method: str = "slide", near: float | None = None
+    ) -> Slides:
+        """Move cameras, spheres of a radius, through the terrain: where one meets it, it slides along it.
+
+        Parameters
+        ----------
+        position : (3,) or (N, 3) where they are, metres
+        motion : (3,) or (N, 3) where they want to go from there
+        radius : metres
+        method : "slide": no camera that was outside ever comes nearer to the terrain than its radius. "euve": the one pass of
+            the paper, faces only, trees in the frustum of `look` only, which lets cameras through
+        near : distance of the near plane, if that is to be checked: the radius must be larger, or the picture cuts the ground
+
+        Returns
+        -------
+        Slides of N rows
+        """
+        return slide(self, position, motion, radius, method=method, near=near, planes=self._planes)
 
     def refresh(self) -> bool:
         """Take what was written since; returns whether there was something. Tiles taken before stay as they are."""

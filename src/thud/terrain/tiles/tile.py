@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints, read_only
+from thud.bvh.height_tree import BOTTOM, SPACING_X, SPACING_Y, TOP
 from thud.errors import ClosedTerrainError, DamagedStoreError
 from thud.gates import as_positive, as_vector
 from thud.terrain.tiles import displaced_tile, height_tile, triangle_tile
@@ -96,6 +97,20 @@ class Tile:
         """The sphere of level 0: centre in the terrain's frame, and radius, metres."""
         arrays = self.arrays
         return arrays.origin + arrays.nodes[0, :3], float(arrays.nodes[0, 3])
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper corner of its triangles in the terrain's frame, metres."""
+        arrays = self.arrays
+        if self._record.kind == TRIANGLES:
+            corners = arrays.corners.reshape(-1, 3)
+            return arrays.origin + corners.min(axis=0), arrays.origin + corners.max(axis=0)
+        if self._record.kind == DISPLACED:
+            box = self._record.arrays["box"]
+            return box[:3].copy(), box[3:].copy()
+        grid, numbers = arrays.grid, arrays.grid.numbers
+        size = [grid.columns * numbers[SPACING_X], grid.rows * numbers[SPACING_Y]]
+        return arrays.origin + [0.0, 0.0, numbers[BOTTOM]], arrays.origin + [*size, numbers[TOP]]
 
     @property
     def depth(self) -> int:

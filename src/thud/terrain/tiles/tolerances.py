@@ -64,3 +64,30 @@ LARGEST_MAP = 2**47
 
 #: How often the pages of a store are looked through again because a writer has moved on meanwhile (a count).
 PAGE_TRIES = 20
+
+#: A camera stops at most half of this before what it meets, relative to its radius, and to its coordinates: more than distances
+#: err by in float64, less than anybody sees.
+SLIDE_SKIN = 2.0**-24
+SLIDE_SKIN_FAR = 2.0**-44
+
+#: A motion that approaches a surface by less than this, relative to its length, runs along it: what a projection leaves of the
+#: normal is some 1e-16.
+SLIDE_PARALLEL = 1e-12
+
+#: What is left of a motion below this part of it is used up: its direction is roundoff.
+SLIDE_END = 1e-9
+
+#: Most turns of one motion (a count). Each one is at something not touched before.
+SLIDE_HITS = 1024
+
+#: Most steps of Newton's method to a contact (a count): it doubles the digits, and halves the rest where a motion grazes.
+SWEEP_STEPS = 64
+
+#: Most different normals that a camera touches at once (a count); beyond, it stops.
+TOUCHING_NORMALS = 64
+
+#: Normals are the same when their cosine is so close to 1.
+SAME_NORMAL = 1e-14
+
+#: How much farther a tile may reach than its place and the overhang say, relative to the coordinates: roundoff of its origin.
+PLACE_SLACK = 2.0**-44

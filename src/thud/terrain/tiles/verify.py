@@ -82,6 +82,8 @@ def verify_here(folder: Path, report: Callable[[int, int], None]) -> Verified:
             tile = Tile(snapshot.record(place), key=key, owner=snapshot)
             if tile.kind != manifest.kind or not manifest.holds(key):
                 raise DamagedStoreError(f"tile {tuple(key)}: of kind {tile.kind}, or outside the grid of the manifest")
+            if not manifest.fits(key, *tile.bounds):
+                raise DamagedStoreError(f"tile {tuple(key)}: it reaches beyond its place and the manifest's overhang")
             tile.verify()
             rows.append((key_bytes(key), place.size, tile.digest))
             size, triangles = size + place.size, triangles + tile.triangle_count

@@ -11,8 +11,9 @@ from typing import Any
 from thud.errors import ClosedTerrainError, InvalidInputError
 from thud.terrain.tiles.environment import environment, named_errors
 from thud.terrain.tiles.manifest import Manifest
-from thud.terrain.tiles.record import KIND_NAMES, TileKey, as_key, unpack
+from thud.terrain.tiles.record import TileKey, as_key, record_key
 from thud.terrain.tiles.snapshot import MANIFEST_KEY, Snapshot, content_rows, key_bytes
+from thud.terrain.tiles.tile import Tile
 from thud.terrain.tiles.tolerances import COMMIT_BYTES, COMMIT_SECONDS, MAP_SIZE
 
 
@@ -77,13 +78,16 @@ class TileWriter:
     def put(self, record: bytes) -> None:
         """Add a tile. One of the same key that is there is replaced."""
         self._check()
-        found = unpack(record)
-        if KIND_NAMES[found.kind] != self.manifest.kind:
-            raise InvalidInputError(
-                f"tile {tuple(found.key)}: its kind is {KIND_NAMES[found.kind]}, that of the terrain {self.manifest.kind}"
-            )
+        found = Tile(record)
+        if found.kind != self.manifest.kind:
+            raise InvalidInputError(f"tile {tuple(found.key)}: its kind is {found.kind}, the terrain's {self.manifest.kind}")
         if not self.manifest.holds(found.key):
             raise InvalidInputError(f"tile {tuple(found.key)}: outside the manifest's grid of tiles")
+        lower, upper = found.bounds
+        if not self.manifest.fits(found.key, lower, upper):
+            raise InvalidInputError(
+                f"tile {tuple(found.key)}: from {lower} to {upper} it reaches beyond its place; state a larger overhang"
+            )
         self._batch[found.key] = record
         self._bytes += len(record)
         if self._bytes >= COMMIT_BYTES or time.monotonic() - self._since >= COMMIT_SECONDS:
@@ -175,6 +179,6 @@ def _missing(tiles: Any, writer: TileWriter, progress: Any) -> Iterator[tuple[Ti
             yield key, None
             continue
         data = record() if callable(record) else record
-        if data is not None and unpack(data, checksum=False).key != key:
+        if data is not None and record_key(data) != key:
             raise InvalidInputError(f"tiles: the record given for {tuple(key)} is that of another tile")
         yield key, data
