@@ -28,7 +28,7 @@ from thud.errors import (
 )
 from thud.terrain import TileWriter, verify, write_tiles
 from thud.terrain.tiles import verify as verifying
-from thud.terrain.tiles.lmdb_pages import Place
+from thud.terrain.tiles.lmdb_pages import Place, _values, file_reader, read_meta, values
 from thud.terrain.tiles.record import TileKey, sealed
 from thud.terrain.tiles.snapshot import MANIFEST_KEY, key_bytes
 
@@ -259,10 +259,32 @@ def test_values_lie_where_lmdb_has_them(whole):
     assert found == wanted
 
 
+def test_the_list_of_free_pages_is_checked_before_a_writer_takes_from_it(whole, tmp_path):
+    path = copied(whole, tmp_path)
+    with TileWriter(path, manifest()) as writer:
+        for key in keys()[:9]:
+            writer.put(record("heights", key, seed=5))
+            writer.flush()
+    data = (path / "data.mdb").read_bytes()
+    with open(path / "data.mdb", "rb") as file:
+        read = file_reader(file)
+        meta = read_meta(read, len(data))
+        assert meta.free.entries > 0
+        places = [place for _, place in _values(read, meta, meta.free)]
+    with TileWriter(path, manifest()) as writer:
+        assert len(writer.keys) == SIDE * SIDE
+    for place, value in ((places[0], 2**40), (places[-1], meta.last_page + 1), (places[0], 0)):
+        broken = bytearray(data)
+        struct.pack_into("<Q", broken, place.offset + 8, value)
+        (path / "data.mdb").write_bytes(broken)
+        with pytest.raises(DamagedStoreError, match="free pages"):
+            TileWriter(path, manifest())
+        # Readers have no use for it.
+        thud.Terrain.open(path).close()
+
+
 def test_a_tree_of_several_levels(tmp_path):
     # Thousands of keys; values small enough to lie in the leaves themselves.
-    from thud.terrain.tiles.lmdb_pages import file_reader, read_meta, values
-
     rng = np.random.default_rng(2)
     wanted = {rng.bytes(int(rng.integers(1, 200))): rng.bytes(int(rng.choice([0, 10, 900, 3000, 9000]))) for _ in range(3000)}
     with lmdb.open(str(tmp_path), map_size=2**28) as environment:
@@ -272,7 +294,7 @@ def test_a_tree_of_several_levels(tmp_path):
                     transaction.put(key, value)
         assert environment.stat()["depth"] >= 3
     with open(tmp_path / "data.mdb", "rb") as file:
-        read = file_reader(file.fileno())
+        read = file_reader(file)
         meta = read_meta(read, (tmp_path / "data.mdb").stat().st_size)
         found = {key: read(*place) for key, place in values(read, meta)}
     assert list(found) == sorted(wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -185,6 +186,17 @@ def test_one_environment_a_process(store):
             TileWriter(store, manifest())
         with thud.Terrain.open(store) as terrain:
             assert terrain.tile((0, 0)).triangle_count
+
+
+def test_a_terrain_that_nobody_holds_is_closed(store):
+    assert thud.Terrain.open(store).keys()
+    with TileWriter(store, manifest()):
+        pass
+
+
+def test_a_terrain_travels_to_other_processes_as_its_path(store):
+    with thud.Terrain.open(store, memory=12345) as terrain, pickle.loads(pickle.dumps(terrain)) as other:
+        assert (other.keys(), other.memory) == (terrain.keys(), 12345)
 
 
 def test_a_reader_sees_what_it_opened_until_it_refreshes(tmp_path, records):
@@ -445,7 +457,7 @@ def test_what_is_no_store(tmp_path):
         thud.Terrain.open(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError):
         verify(tmp_path / "nothing")
-    with pytest.raises(ForeignStoreError, match=r"no data\.mdb"):
+    with pytest.raises(ForeignStoreError, match=r"no file data\.mdb"):
         thud.Terrain.open(tmp_path)
     file = tmp_path / "file"
     file.write_bytes(b"text")

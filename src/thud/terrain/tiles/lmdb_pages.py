@@ -18,7 +18,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from thud.errors import DamagedStoreError, ForeignStoreError, StoreVersionError, TruncatedStoreError
 from thud.terrain.tiles.tolerances import LARGEST_MAP, PAGE_LEVELS
@@ -205,11 +205,12 @@ def _nodes(page: bytes, number: int) -> tuple[int, ...]:
     return offsets
 
 
-def file_reader(descriptor: int) -> Read:
+def file_reader(file: BinaryIO) -> Read:
     """Reads of an open file."""
 
     def read(offset: int, size: int) -> bytes:
-        return os.pread(descriptor, size, offset)
+        file.seek(offset)
+        return file.read(size)
 
     return read
 
@@ -217,19 +218,11 @@ def file_reader(descriptor: int) -> Read:
 def check_file(folder: Path) -> None:
     """Named error unless the file's meta pages are whole and it is as long as they say: else LMDB must not map it."""
     path = folder / DATA_FILE
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
-        if folder.is_dir():
-            raise ForeignStoreError(f"{folder}: no store of tiles: it has no {DATA_FILE}") from None
-        raise
-    except NotADirectoryError:
-        raise ForeignStoreError(f"{folder}: no store of tiles: it is a file; expected a folder") from None
-    try:
-        if not os.path.isfile(path):
-            raise ForeignStoreError(f"{path}: not a file")
-        read_meta(file_reader(descriptor), os.fstat(descriptor).st_size)
-    except (DamagedStoreError, ForeignStoreError, StoreVersionError) as error:
-        raise type(error)(f"{path}: {error}") from None
-    finally:
-        os.close(descriptor)
+    if folder.exists() and not path.is_file():
+        what = f"it has no file {DATA_FILE}" if folder.is_dir() else "it is a file; expected a folder"
+        raise ForeignStoreError(f"{folder}: no store of tiles: {what}")
+    with open(path, "rb") as file:
+        try:
+            read_meta(file_reader(file), os.fstat(file.fileno()).st_size)
+        except (DamagedStoreError, ForeignStoreError, StoreVersionError) as error:
+            raise type(error)(f"{path}: {error}") from None

@@ -35,9 +35,9 @@ class Terrain:
         self.folder = folder
         self.memory = memory
         self._lock = threading.RLock()
-        self._closed = False
         self._planes: Floats | None = None
         self._start()
+        self._closed = False
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, memory: int = 512 * 2**20, trusted: bool = True) -> Terrain:
@@ -77,6 +77,18 @@ class Terrain:
             self._lock = threading.RLock()
             self._start()
         return self._snapshot
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close()
+
+    def __reduce__(self) -> Any:
+        """Another process opens the store itself."""
+        return Terrain._reopened, (self.folder, self.memory)
+
+    @classmethod
+    def _reopened(cls, folder: Path, memory: int) -> Terrain:
+        return cls.open(folder, memory=memory)
 
     def __enter__(self) -> Terrain:
         return self
