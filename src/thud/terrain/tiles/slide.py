@@ -74,7 +74,7 @@ def slide(
     if near is not None and not as_size(near, "near") < size:
         raise InvalidInputError(f"radius: {size:g} m; expected more than the near plane's distance, {near:g} m")
     count = broadcast_rows("position, motion", starts, motions)
-    starts, motions = (np.ascontiguousarray(np.broadcast_to(rows, (count, 3))) for rows in (starts, motions))
+    starts, motions = (rows if len(rows) == count else np.repeat(rows, count, axis=0) for rows in (starts, motions))
     found = Slides(np.empty((count, 3)), np.zeros(count, np.int64), np.zeros((count, 3)), np.zeros(count, np.uint8))
     room = _Room()
     for row in range(count):
