@@ -44,6 +44,7 @@ _NAMES = {
     "contacts_pairs": "thud.queries",
     "overlap_patches": "thud.queries",
     "to_mesh": "thud.queries",
+    "Terrain": "thud.terrain.tiles.terrain",
     "World": "thud.world.world",
     "warmup": "thud.warm",
     "Status": "thud.results",
@@ -113,6 +114,7 @@ __all__ = [
     "RayHits",
     "Sphere",
     "Status",
+    "Terrain",
     "ThudError",
     "TriangleMesh",
     "TrianglePairs",
@@ -219,6 +221,7 @@ if TYPE_CHECKING:
     )
     from thud.shapes.decompose import decompose
     from thud.shapes.mass_properties import MassProperties, mass_properties
+    from thud.terrain.tiles.terrain import Terrain
     from thud.warm import warmup
     from thud.world.world import World
 

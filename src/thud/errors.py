@@ -7,14 +7,24 @@ name the argument, the row and what was expected.
 from __future__ import annotations
 
 __all__ = [
+    "ClosedTerrainError",
+    "DamagedStoreError",
+    "DiskFullError",
     "FileFormatError",
+    "ForeignStoreError",
     "InvalidInputError",
     "InvalidPoseError",
     "InvalidShapeError",
+    "MapFullError",
     "MissingExtraError",
+    "MissingTileError",
     "NoSurfaceError",
     "StaleHandleError",
+    "StoreError",
+    "StoreInUseError",
+    "StoreVersionError",
     "ThudError",
+    "TruncatedStoreError",
     "UnboundedShapeError",
     "UnsupportedQueryError",
 ]
@@ -62,6 +72,50 @@ class StaleHandleError(ThudError, KeyError):
 
 class FileFormatError(ThudError, ValueError):
     """A file is damaged, of an unknown version, too large, or not what it should be; the message says which and where."""
+
+
+class DamagedStoreError(FileFormatError):
+    """A store of tiles, or one of its tiles, is not what was written: bits flipped, tiles exchanged, numbers out of range."""
+
+
+class TruncatedStoreError(DamagedStoreError):
+    """The file of a store ends before the pages that it says it has."""
+
+
+class ForeignStoreError(FileFormatError):
+    """A file or folder that is no store of tiles."""
+
+
+class StoreVersionError(FileFormatError):
+    """A store or tile of a version that this thud does not read."""
+
+
+class StoreError(ThudError, OSError):
+    """The system does not let a store of tiles be read or written; the message says what it wants."""
+
+
+class StoreInUseError(StoreError):
+    """The store cannot be opened this way while this process has it open in another."""
+
+
+class DiskFullError(StoreError):
+    """No room is left on the disk. What was committed is there; the build goes on from it when there is room."""
+
+
+class MapFullError(StoreError):
+    """The store has reached the map size that it was opened with. What was committed is there."""
+
+
+class ClosedTerrainError(ThudError, ValueError):
+    """A terrain, or a tile of it, was asked after its close, or in another process than it was opened in."""
+
+
+class MissingTileError(ThudError, KeyError):
+    """The store has no tile of this key."""
+
+    def __str__(self) -> str:
+        # A KeyError would show the message in quotes.
+        return str(self.args[0]) if self.args else ""
 
 
 class MissingExtraError(ThudError, ImportError):

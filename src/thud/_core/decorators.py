@@ -50,6 +50,7 @@ _TUPLES = {
     "parts": "thud.shapes.packed_type:PARTS",
     "packed": "thud.shapes.packed_type:PACKED",
     "surface": "thud.terrain.surface_type:SURFACE",
+    "tile_arrays": "thud.terrain.tiles.tile_type:TILE_ARRAYS",
     "query_object": "thud.terrain.collision.query_types:QUERY_OBJECT",
     "part_query": "thud.terrain.collision.query_types:PART_QUERY",
     "work_space": "thud.terrain.collision.query_types:WORK_SPACE",

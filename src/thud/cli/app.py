@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from thud.cli import checkout, demo, rain, warmup
+from thud.cli import checkout, demo, rain, terrain, warmup
 
 app = typer.Typer(name="thud", help="What touches what, where, how deep and when.", no_args_is_help=True, add_completion=False)
 app.command("demo")(demo.demo)
 app.command("rain")(rain.rain)
+app.add_typer(terrain.app)
 app.command("warmup")(warmup.warmup)
 app.command("bench", context_settings=checkout.PASS_THROUGH)(checkout.bench)
 app.command("reproduce", context_settings=checkout.PASS_THROUGH)(checkout.reproduce)

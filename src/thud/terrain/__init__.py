@@ -12,6 +12,7 @@ _NAMES = {
     "GridField": "thud.terrain.making.fields",
     "MadeSurface": "thud.terrain.making.make",
     "Samples": "thud.terrain.surface",
+    "Slides": "thud.terrain.tiles.slide",
     "SurfaceCollision": "thud.terrain.collision.surface_collision",
     "backward_project": "thud.terrain.projection.backward",
     "former_distance": "thud.terrain.collision.former_distance",
@@ -21,6 +22,13 @@ _NAMES = {
     "from_mesh": "thud.terrain.making.make",
     "patch_triangles": "thud.terrain.bounding.triangles",
     "surface_collision": "thud.terrain.collision.surface_collision",
+    "Manifest": "thud.terrain.tiles.manifest",
+    "TileWriter": "thud.terrain.tiles.writer",
+    "displaced_record": "thud.terrain.tiles.displaced_tile",
+    "height_record": "thud.terrain.tiles.height_tile",
+    "triangle_record": "thud.terrain.tiles.triangle_tile",
+    "verify": "thud.terrain.tiles.verify",
+    "write_tiles": "thud.terrain.tiles.writer",
 }
 
 __all__ = [
@@ -28,16 +36,24 @@ __all__ = [
     "DisplacedSurface",
     "GridField",
     "MadeSurface",
+    "Manifest",
     "Samples",
+    "Slides",
     "SurfaceCollision",
+    "TileWriter",
     "backward_project",
+    "displaced_record",
     "former_distance",
     "forward_project",
     "from_field",
     "from_heights",
     "from_mesh",
+    "height_record",
     "patch_triangles",
     "surface_collision",
+    "triangle_record",
+    "verify",
+    "write_tiles",
 ]
 
 if TYPE_CHECKING:
@@ -51,6 +67,13 @@ if TYPE_CHECKING:
     from thud.terrain.projection.backward import backward_project
     from thud.terrain.projection.forward import forward_project
     from thud.terrain.surface import DisplacedSurface, Samples
+    from thud.terrain.tiles.displaced_tile import displaced_record
+    from thud.terrain.tiles.height_tile import height_record
+    from thud.terrain.tiles.manifest import Manifest
+    from thud.terrain.tiles.slide import Slides
+    from thud.terrain.tiles.triangle_tile import triangle_record
+    from thud.terrain.tiles.verify import verify
+    from thud.terrain.tiles.writer import TileWriter, write_tiles
 
 
 def __getattr__(name: str) -> Any:

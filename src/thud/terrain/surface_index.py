@@ -152,7 +152,7 @@ def index_from_bytes(data: IndexBytes, surface: SurfaceArrays) -> SurfaceIndex:
         for (kind, width), offset, count in zip(_SECTIONS, offsets, counts, strict=True)
     ]
     found = SurfaceIndex(*views)
-    _check(found, map_ints, sides, primitives)
+    check_index(found, map_ints, sides, primitives)
     return found
 
 
@@ -174,7 +174,7 @@ def _view(part: npt.NDArray[np.uint8], kind: str, width: int) -> npt.NDArray[Any
     return np.asarray(SimpleNamespace(__array_interface__=interface, keep=array))
 
 
-def _check(index: SurfaceIndex, map_ints: npt.NDArray[np.int64], sides: npt.NDArray[np.int64], primitives: int) -> None:
+def check_index(index: SurfaceIndex, map_ints: npt.NDArray[np.int64], sides: npt.NDArray[np.int64], primitives: int) -> None:
     """Named error for numbers that no index has."""
     for name in ("planes", "node_boxes", "lengths", "box", "face_boxes", "fall"):
         if not np.isfinite(getattr(index, name)).all():

@@ -1,0 +1,182 @@
+"""A sphere that moves among triangles and slides along them: faces, edges and vertices, until its motion is used up.
+
+The distance of a moving point from a triangle is a convex function of time. So Newton's method on it, from the start on, comes
+to the first contact from before and never passes it, whatever part of the triangle is met; where the distance grows there is
+no contact at all. The centre keeps farther from every triangle than the radius, always.
+
+All in one frame, in which the sphere starts at the origin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud.geometry.triangle import area_vector, closest_point_triangle
+from thud.math.vec3 import add_scaled, cross, dot, load3, norm, scale, sub
+from thud.terrain.tiles.tolerances import (
+    SAME_NORMAL,
+    SLIDE_END,
+    SLIDE_HITS,
+    SLIDE_PARALLEL,
+    SWEEP_STEPS,
+    TOUCHING_NORMALS,
+)
+
+
+@device
+def gap_and_normal(corners, k, p):
+    """(distance of p from triangle k, unit vector from the triangle to p, whether its face is nearest rather than an edge or a
+    vertex); at distance 0 the triangle's normal."""
+    a, b, c = load3(corners, k, 0), load3(corners, k, 3), load3(corners, k, 6)
+    distance2, point, region = closest_point_triangle(p, a, b, c)
+    distance = math.sqrt(distance2)
+    if distance > 0.0:
+        return distance, scale(sub(p, point), 1.0 / distance), region == 6
+    n = area_vector(sub(b, a), sub(c, b), sub(a, c))
+    length = norm(n)
+    return distance, (scale(n, 1.0 / length) if length > 0.0 else (0.0, 0.0, 1.0)), region == 6
+
+
+@device
+def touch_range(radius, skin, face):
+    """(least, greatest) distance at which a sphere that comes to a triangle stops.
+
+    Nearer to edges and vertices than to faces: a sphere that rests on a face then never feels the edge of the next one beyond,
+    of which it is as near as of the face but for the square of a small length.
+    """
+    return (radius + 0.25 * skin, radius + 0.5 * skin) if face else (radius + 0.0625 * skin, radius + 0.125 * skin)
+
+
+@kernel(inner="f8[:,::1], i8, vec3, vec3, f8, f8")
+def first_touch(corners, count, p, v, radius, skin):
+    """(time, triangle, whether a limit was reached): when the point p, moving by v in unit time, first comes into the range of
+    a triangle, approaching it; (1, -1, False) for never."""
+    best, row, limit = 1.0, np.int64(-1), False
+    speed = norm(v)
+    for k in range(count):
+        t, steps = 0.0, 0
+        while True:
+            distance, n, face = gap_and_normal(corners, k, add_scaled(p, v, t))
+            slope = dot(v, n)
+            near, stop = touch_range(radius, skin, face)
+            if distance <= stop:
+                if slope < -SLIDE_PARALLEL * speed and t < best:
+                    best, row, limit = t, np.int64(k), False
+                break
+            if slope >= 0.0:
+                break
+            # The tangent lies below the distance: where it ends, the sphere has not arrived.
+            t += (distance - near) / -slope
+            if t >= best:
+                break
+            steps += 1
+            if steps == SWEEP_STEPS:
+                best, row, limit = t, np.int64(k), True
+                break
+    return best, row, limit
+
+
+@device
+def _feasible(r, normals, count):
+    """Whether r leads into no surface."""
+    size = norm(r)
+    for i in range(count):  # noqa: SIM110 (a kernel)
+        if dot(r, load3(normals, i, 0)) < -0.5 * SLIDE_PARALLEL * size:
+            return False
+    return True
+
+
+@device
+def _along_plane(v, n):
+    """v without its part along n; twice, so that what is left is orthogonal for a short rest too."""
+    r = add_scaled(v, n, -dot(v, n))
+    return add_scaled(r, n, -dot(r, n))
+
+
+@kernel(inner="vec3, f8[:,::1], i8")
+def slide_along(v, normals, count):
+    """The motion closest to v that leads into none of the surfaces with these normals: v itself, its part along one of them,
+    along the crease of two, or none."""
+    if _feasible(v, normals, count):
+        return v
+    best, best2 = (0.0, 0.0, 0.0), 0.0
+    for i in range(count):
+        r = _along_plane(v, load3(normals, i, 0))
+        r2 = dot(r, r)
+        if r2 > best2 and _feasible(r, normals, count):
+            best, best2 = r, r2
+    if best2 > 0.0:
+        return best
+    for i in range(count):
+        for j in range(i):
+            e = cross(load3(normals, i, 0), load3(normals, j, 0))
+            length = norm(e)
+            if length > 0.0:
+                e = scale(e, 1.0 / length)
+                r = scale(e, dot(v, e))
+                r2 = dot(r, r)
+                if r2 > best2 and _feasible(r, normals, count):
+                    best, best2 = r, r2
+    return best
+
+
+@device
+def _touching(corners, count, p, radius, skin, normals_out):
+    """How many different normals of triangles in whose range p is were written; -1 if there are too many."""
+    found = 0
+    for k in range(count):
+        distance, n, face = gap_and_normal(corners, k, p)
+        if distance > touch_range(radius, skin, face)[1]:
+            continue
+        known = False
+        for i in range(found):
+            known |= dot(n, load3(normals_out, i, 0)) > 1.0 - SAME_NORMAL
+        if known:
+            continue
+        if found == normals_out.shape[0]:
+            return np.int64(-1)
+        normals_out[found, 0], normals_out[found, 1], normals_out[found, 2] = n
+        found += 1
+    return np.int64(found)
+
+
+@kernel("f8[:,::1], i8, f8[::1], f8, f8, f8[::1], f8[::1]")
+def slide_sphere(corners, count, motion, radius, skin, position_out, normal_out):
+    """(hits, status): move a sphere from the origin and slide.
+
+    It stops less than `skin` before what it meets. position_out, normal_out: (3,) where it ends, and the normal of the
+    last thing met, 0 for none. status: 0 nothing met, 1 met, 2 nearer than its radius at the start, 3 a limit was reached.
+    """
+    normals = np.empty((TOUCHING_NORMALS, 3))
+    p, v = (0.0, 0.0, 0.0), (motion[0], motion[1], motion[2])
+    whole = norm(v)
+    hits, status, last = 0, 0, (0.0, 0.0, 0.0)
+    for k in range(count):
+        distance, _, _ = gap_and_normal(corners, k, p)
+        if distance < radius:
+            status = 2
+    while norm(v) > SLIDE_END * whole:
+        t, row, limit = first_touch(corners, count, p, v, radius, skin)
+        p = add_scaled(p, v, t)
+        if row < 0:
+            break
+        gap, last, face = gap_and_normal(corners, row, p)
+        hits += 1
+        if limit or hits == SLIDE_HITS:
+            status = 3
+            break
+        status = max(status, 1)
+        found = _touching(corners, count, p, radius, skin, normals)
+        if found < 0:
+            status = 3
+            break
+        v = slide_along(scale(v, 1.0 - t), normals, found)
+        if found == 1 and face:
+            # Back to where it feels no edge beyond, if it came over one.
+            v = add_scaled(v, last, max(touch_range(radius, skin, face)[0] - max(gap, radius), 0.0))
+    for axis in range(3):
+        position_out[axis], normal_out[axis] = p[axis], last[axis]
+    return hits, status

@@ -1,0 +1,93 @@
+"""Tolerances and limits of `terrain/tiles/`, each with its reason."""
+
+from __future__ import annotations
+
+#: A node of a sphere tree is a leaf when it has fewer triangles than this (a count): N of [EUVE] 4.1.
+LEAF_TRIANGLES = 20
+
+#: Or when it lies at this level; the tile's own sphere is level 0 (a count): M of [EUVE] 4.1.
+TREE_LEVELS = 20
+
+#: Most levels that a record may have (a count): what the check has room for.
+MOST_LEVELS = 64
+
+#: Children of a node (a count): two halves along the longest side of its box, each halved again.
+CHILDREN = 4
+
+#: A radius grows by this, relative to it and to the coordinates, before it is rounded up to float32: a few roundoffs of the
+#: squares and the square root that it is made with.
+SPHERE_SLACK = 2.0**-48
+
+#: A walk takes a sphere to be in reach up to this beyond it, relative to the numbers compared: roundoff of four squares.
+REACH_SLACK = 2.0**-48
+
+#: Planes are stored of triangles whose doubled area is at least this times the square of their longest edge; the normal of a
+#: thinner one is lost in roundoff, and its plane is 0.
+PLANE_NEEDLE = 1e-6
+
+#: A triangle is out of reach when its plane is, by this much more relative to the coordinates: the error of a normal is 2^-53
+#: over PLANE_NEEDLE.
+PLANE_REACH = 2.0**-32
+
+#: How far a stored plane may be from its triangle's corners, relative to the size of the tile: it was made from
+#: them in float64.
+PLANE_SLACK = 2.0**-32
+
+#: Most samples along a side of a quad of a displaced tile (a count): its patches are numbered by 10 bits each way.
+QUAD_SAMPLES = 1024
+
+#: Largest record (bytes): LMDB's own limit of a value is 4 GiB, and whole numbers inside are int32.
+LARGEST_RECORD = 2**31 - 2**16
+
+#: Least record (bytes): larger values have pages of their own in LMDB, where they begin at a multiple of 16. (Where pages are
+#: larger than 8 KiB the smallest records may not; those are copied when read.)
+LEAST_RECORD = 4096
+
+#: Longest manifest (bytes of JSON).
+LARGEST_MANIFEST = 2**20
+
+#: A writer commits after so many bytes, or so many seconds, whichever comes first: what a crash costs at most.
+COMMIT_BYTES = 64 * 2**20
+COMMIT_SECONDS = 2.0
+
+#: Addresses that an environment reserves for a store, unless told otherwise (bytes): none of it is memory or disk.
+MAP_SIZE = 2**40
+
+#: Processes and threads that may read at the same time (a count): LMDB's table has a row of 64 bytes for each.
+MOST_READERS = 512
+
+#: How deep LMDB's own trees may be (a count): its cursors have a stack of 32.
+PAGE_LEVELS = 32
+
+#: Largest map that a file may ask for (bytes): what a process can address.
+LARGEST_MAP = 2**47
+
+#: How often the pages of a store are looked through again because a writer has moved on meanwhile (a count).
+PAGE_TRIES = 20
+
+#: A camera stops at most half of this before what it meets, relative to its radius, and to its coordinates: more than distances
+#: err by in float64, less than anybody sees.
+SLIDE_SKIN = 2.0**-24
+SLIDE_SKIN_FAR = 2.0**-44
+
+#: A motion that approaches a surface by less than this, relative to its length, runs along it: what a projection leaves of the
+#: normal is some 1e-16.
+SLIDE_PARALLEL = 1e-12
+
+#: What is left of a motion below this part of it is used up: its direction is roundoff.
+SLIDE_END = 1e-9
+
+#: Most turns of one motion (a count). Each one is at something not touched before.
+SLIDE_HITS = 1024
+
+#: Most steps of Newton's method to a contact (a count): it doubles the digits, and halves the rest where a motion grazes.
+SWEEP_STEPS = 64
+
+#: Most different normals that a camera touches at once (a count); beyond, it stops.
+TOUCHING_NORMALS = 64
+
+#: Normals are the same when their cosine is so close to 1.
+SAME_NORMAL = 1e-14
+
+#: How much farther a tile may reach than its place and the overhang say, relative to the coordinates: roundoff of its origin.
+PLACE_SLACK = 2.0**-44

@@ -1,0 +1,254 @@
+"""Cameras that slide: never nearer to any triangle than the radius, and where the printed method lets them through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lmdb")
+
+import thud
+from tests.oracles.point_triangle import point_triangles
+from tests.terrain.tiles.scenes import QUANTUM, hills, triangles_of
+from thud.errors import InvalidInputError
+from thud.results import CastStatus
+from thud.terrain import Manifest, displaced_record, height_record, triangle_record, write_tiles
+
+#: Tiles a side, cells a side of one, metres a cell.
+TILES, CELLS, CELL = 3, 12, 2.0
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Heights of the whole terrain."""
+    heights = hills(TILES * CELLS + 1, TILES * CELLS + 1, seed=3)
+    y, x = np.mgrid[: TILES * CELLS + 1, : TILES * CELLS + 1]
+    # A canyon with steep walls.
+    return heights - 20.0 * (np.abs(x - 15 - 4 * np.sin(0.3 * y)) < 3)
+
+
+def open_heights(path, whole, kind="heights"):
+    """The same ground as tiles of a kind."""
+    step, tiles = CELLS, {}
+    for i, j in np.ndindex(TILES, TILES):
+        part = whole[j * step : (j + 1) * step + 1, i * step : (i + 1) * step + 1]
+        field = thud.HeightField(part, CELL, (i * step * CELL, j * step * CELL, 0.0))
+        if kind == "heights":
+            tiles[i, j] = height_record((i, j), field)
+        elif kind == "triangles":
+            vertices, faces, _ = field.surface()
+            tiles[i, j] = triangle_record((i, j), vertices, faces, quantum=QUANTUM)
+        else:
+            made = thud.terrain.from_heights(part, CELL, samples=4, thickness=4.0, first=(i * step, j * step))
+            tiles[i, j] = displaced_record((i, j), made.surface)
+    size = step * CELL
+    bounds = (0.0, 0.0, -60.0, TILES * size, TILES * size, 60.0)
+    overhang = 1.0 if kind == "displaced" else 0.0
+    write_tiles(path, Manifest(kind, bounds, (size, size, 0.0), (TILES, TILES), overhang=overhang), tiles.items())
+    return thud.Terrain.open(path)
+
+
+@pytest.fixture(scope="module", params=["heights", "triangles", "displaced"])
+def terrain(request, tmp_path_factory, whole):
+    with open_heights(tmp_path_factory.mktemp("slide") / request.param, whole, request.param) as found:
+        yield found
+
+
+def one_mesh(tmp_path, vertices, faces, name="one"):
+    """A terrain of one tile of triangles."""
+    manifest = Manifest("triangles", (-500,) * 3 + (500,) * 3, (1000.0, 1000.0, 0.0), (1, 1), corner=(-500.0, -500.0, 0.0))
+    write_tiles(tmp_path / name, manifest, [((0, 0), triangle_record((0, 0), vertices, faces, quantum=QUANTUM))])
+    return thud.Terrain.open(tmp_path / name)
+
+
+def test_no_camera_comes_nearer_than_its_radius(terrain):
+    every = np.concatenate([triangles_of(terrain.tile(key)) for key in terrain.keys()])  # noqa: SIM118
+    rng = np.random.default_rng(2)
+    radius, least, hits, moved = 0.8, np.inf, 0, 0.0
+    for _ in range(12):
+        position = np.array([rng.uniform(10, 60), rng.uniform(10, 60), 25.0])
+        heading = rng.uniform(0, 2 * np.pi)
+        for _ in range(60):
+            heading += rng.normal() * 0.3
+            motion = np.array([np.cos(heading), np.sin(heading), rng.uniform(-1.6, 0.4)]) * rng.choice([0.05, 0.7, 4.0])
+            result = terrain.slide(position, motion, radius)
+            moved += np.linalg.norm(result.position[0] - position)
+            # No way is longer than the motion, and no status is a limit.
+            assert np.linalg.norm(result.position[0] - position) <= np.linalg.norm(motion) * (1 + 1e-9)
+            assert result.status[0] in (CastStatus.MISS, CastStatus.HIT)
+            assert (result.hits[0] > 0) == (result.status[0] == CastStatus.HIT)
+            position = result.position[0]
+            least = min(least, point_triangles(position, every).min())
+            hits += result.hits[0]
+            # Back before the border.
+            heading = heading if (np.abs(position[:2] - 36) < 28).all() else np.arctan2(*(36 - position[1::-1]))
+    assert least >= radius
+    # They did touch, and did get somewhere.
+    assert least < radius * 1.00001
+    assert hits > 300
+    assert moved > 300.0
+
+
+def test_the_way_between_is_free_too(terrain):
+    # A camera dropped fast on the canyon's rim must not be on the other side of the ground.
+    every = np.concatenate([triangles_of(terrain.tile(key)) for key in terrain.keys()])  # noqa: SIM118
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        start = np.array([rng.uniform(8, 64), rng.uniform(8, 64), 40.0])
+        end = terrain.slide(start, [rng.normal() * 10, rng.normal() * 10, -300.0], 0.5).position[0]
+        assert point_triangles(end, every).min() >= 0.5
+        inside = (end[:2] > 0.5).all() and (end[:2] < TILES * CELLS * CELL - 0.5).all()
+        if inside:
+            # Above the ground right below it.
+            x, y = end[:2]
+            below = every[(every[:, :, 0].min(1) <= x) & (every[:, :, 0].max(1) >= x) & (every[:, :, 1].min(1) <= y) & (every[:, :, 1].max(1) >= y)]  # fmt: skip # noqa: E501
+            assert end[2] > below[:, :, 2].min()
+
+
+def test_many_cameras_at_once(terrain):
+    rng = np.random.default_rng(4)
+    starts, motions = rng.uniform([5, 5, 12], [65, 65, 30], (40, 3)), rng.normal(size=(40, 3)) * 12
+    together = terrain.slide(starts, motions, 0.7)
+    for row in range(40):
+        one = terrain.slide(starts[row], motions[row], 0.7)
+        np.testing.assert_array_equal(one.position[0], together.position[row])
+        assert one.hits[0] == together.hits[row]
+    assert len(terrain.slide(starts, [0.0, 0, 0], 0.7).position) == 40
+    assert terrain.slide(np.zeros((0, 3)), np.zeros((0, 3)), 1.0).position.shape == (0, 3)
+
+
+def test_tile_borders_are_not_felt(tmp_path, whole):
+    # Along flat ground over all tiles, at the height where it touches.
+    with open_heights(tmp_path / "flat", np.zeros_like(whole)) as terrain:
+        position = np.array([4.0, 30.0, 3.0])
+        position = terrain.slide(position, [0, 0, -5.0], 1.0).position[0]
+        assert 1.0 < position[2] < 1.000001
+        for _ in range(100):
+            result = terrain.slide(position, [0.6, 0.2, -0.5], 1.0)
+            np.testing.assert_allclose(result.position[0] - position, [0.6, 0.2, 0.0], atol=1e-6)
+            np.testing.assert_allclose(result.normal[0], [0, 0, 1], atol=1e-9)
+            assert result.hits[0] == 1
+            position = result.position[0]
+
+
+def test_sliding_into_a_corner_stops_and_along_a_crease_goes_on(tmp_path):
+    # Floor z = 0, walls x = 5 and y = 5.
+    vertices = np.array([[-9, -9, 0], [5, -9, 0], [5, 5, 0], [-9, 5, 0], [5, -9, 9], [5, 5, 9], [-9, 5, 9]], float)
+    faces = [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2], [2, 5, 6], [2, 6, 3]]
+    with one_mesh(tmp_path, vertices, faces) as terrain:
+        crease = terrain.slide([0.0, 0, 3], [20.0, 1.5, -20.0], 1.0)
+        np.testing.assert_allclose(crease.position[0], [4, 1.5, 1], atol=1e-5)
+        corner = terrain.slide([0.0, 0, 3], [20.0, 20.0, -20.0], 1.0)
+        np.testing.assert_allclose(corner.position[0], [4, 4, 1], atol=1e-5)
+        # Out of it again, and not through.
+        back = terrain.slide(corner.position[0], [-3.0, -2.0, 4.0], 1.0)
+        np.testing.assert_allclose(back.position[0] - corner.position[0], [-3, -2, 4], atol=1e-12)
+        assert back.hits[0] == 0
+
+
+def test_a_camera_that_begins_too_near_says_so_and_goes_no_deeper(tmp_path):
+    vertices, faces = np.array([[-9, -9, 0], [9, -9, 0], [0, 9, 0]], float), [[0, 1, 2]]
+    with one_mesh(tmp_path, vertices, faces) as terrain:
+        result = terrain.slide([0.0, 0, 0.4], [0.5, 0, -3.0], 1.0)
+        assert result.status[0] == CastStatus.OVERLAPPING_AT_START
+        np.testing.assert_allclose(result.position[0], [0.5, 0, 0.4], atol=1e-6)
+        out = terrain.slide([0.0, 0, 0.4], [0, 0, 3.0], 1.0)
+        np.testing.assert_allclose(out.position[0], [0, 0, 3.4], atol=1e-12)
+
+
+# What [EUVE] prints, and what it lets through --------------------------------------------------------------------------------
+
+
+def test_euve_slides_on_faces(tmp_path):
+    vertices, faces = np.array([[-90, -90, 0], [90, -90, 0], [0, 90, 0]], float), [[0, 1, 2]]
+    with one_mesh(tmp_path, vertices, faces) as terrain:
+        result = terrain.slide([0.0, 0, 3], [2.0, 1.0, -4.0], 1.0, method="euve")
+        np.testing.assert_allclose(result.position[0], [2, 1, 1], atol=1e-12)
+        assert result.hits[0] == 1
+        free = terrain.slide([0.0, 0, 3], [2.0, 1.0, -1.0], 1.0, method="euve")
+        np.testing.assert_allclose(free.position[0], [2, 1, 2], atol=1e-12)
+        assert free.hits[0] == 0
+
+
+def test_euve_passes_a_ridge_between_two_faces(tmp_path):
+    # A sharp ridge along y: the sphere comes down on its edge, where no face has the point that its plane is met at.
+    vertices = np.array([[0, -9, 5], [0, 9, 5], [-1, -9, -9], [-1, 9, -9], [1, -9, -9], [1, 9, -9]], float)
+    faces = [[0, 1, 2], [1, 3, 2], [0, 4, 1], [1, 4, 5]]
+    with one_mesh(tmp_path, vertices, faces) as terrain:
+        start, motion = [0.0, 0, 7.0], [0.0, 0, -2.5]
+        through = terrain.slide(start, motion, 1.0, method="euve")
+        assert through.hits[0] == 0
+        assert through.position[0][2] < 5.0
+        stopped = terrain.slide(start, motion, 1.0)
+        assert stopped.hits[0] >= 1
+        assert stopped.position[0][2] >= 6.0
+
+
+def test_euve_flying_backwards_meets_nothing(tmp_path):
+    vertices, faces = np.array([[-100, -20, -20], [-100, 20, -20], [-100, 0, 20]], float), [[0, 1, 2]]
+    with one_mesh(tmp_path, vertices, faces) as terrain:
+        # Looks along +x, flies along -x.
+        start, motion = [-45.0, 0, 0], [-70.0, 0, 0]
+        terrain.look([[1.0, 0, 0, 45.0]])
+        through = terrain.slide(start, motion, 1.0, method="euve")
+        assert through.position[0][0] == -115.0
+        stopped = terrain.slide(start, motion, 1.0)
+        np.testing.assert_allclose(stopped.position[0], [-99, 0, 0], atol=1e-5)
+        terrain.look(None)
+        assert terrain.slide(start, motion, 1.0, method="euve").hits[0] == 1
+
+
+def test_euve_slides_back_into_what_was_tested_before(tmp_path):
+    # Two walls that meet at 60 degrees: the second hit moves the future position into the first wall.
+    vertices, faces = [], []
+    for angle in (60.0, 120.0):
+        c, s = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+        along, base = np.array([c, s, 0.0]), len(vertices)
+        vertices += [np.array([0, 0, -9.0]), np.array([0, 0, 9.0]), 60 * along + [0, 0, 9.0], 60 * along + [0, 0, -9.0]]
+        quad = [[base, base + 1, base + 2], [base, base + 2, base + 3]]
+        # Fronts into the wedge.
+        faces += quad if angle == 60.0 else [row[::-1] for row in quad]
+    with one_mesh(tmp_path, np.array(vertices), faces) as terrain:
+        every = triangles_of(terrain.tile((0, 0)))
+        start, motion = [0.0, 20.0, 0.0], [1.0, -20.0, 0.0]
+        wrong = terrain.slide(start, motion, 1.0, method="euve").position[0]
+        assert point_triangles(wrong, every).min() < 0.9
+        right = terrain.slide(start, motion, 1.0).position[0]
+        assert point_triangles(right, every).min() >= 1.0
+
+
+def test_wrong_arguments_are_named(terrain):
+    with pytest.raises(InvalidInputError, match="method"):
+        terrain.slide([0, 0, 50.0], [0, 0, 1.0], 1.0, method="other")
+    with pytest.raises(InvalidInputError, match="near plane"):
+        terrain.slide([0, 0, 50.0], [0, 0, 1.0], 1.0, near=1.5)
+    with pytest.raises(InvalidInputError, match="radius"):
+        terrain.slide([0, 0, 50.0], [0, 0, 1.0], 0.0)
+    with pytest.raises(InvalidInputError, match="motion"):
+        terrain.slide([0, 0, 50.0], [0, np.nan, 1.0], 1.0)
+    with pytest.raises(InvalidInputError, match="position, motion"):
+        terrain.slide(np.zeros((2, 3)), np.zeros((3, 3)), 1.0)
+    with pytest.raises(InvalidInputError, match="planes"):
+        terrain.look([[1.0, 0.0]])
+    assert terrain.slide([0, 0, 50.0], [0, 0, 1.0], 1.0, near=0.5).hits[0] == 0
+
+
+def test_a_tile_out_of_its_place_is_refused(tmp_path):
+    vertices, faces = np.array([[-9, -9, 0], [9, -9, 0], [0, 9, 0]], float), [[0, 1, 2]]
+    manifest = Manifest("triangles", (0, 0, 0, 10, 10, 10), (10.0, 10.0, 0.0), (1, 1))
+    tile = triangle_record((0, 0), vertices, faces, quantum=QUANTUM)
+    with pytest.raises(InvalidInputError, match="overhang"):
+        write_tiles(tmp_path / "out", manifest, [((0, 0), tile)])
+
+
+def test_tiles_near_a_box_are_all_that_reach_into_it(terrain):
+    rng = np.random.default_rng(9)
+    tiles = [terrain.tile(key) for key in terrain.keys()]  # noqa: SIM118
+    for _ in range(100):
+        lower = rng.uniform(-20, 80, 3).round(0) * [1, 1, 0.1]
+        upper = lower + rng.uniform(0, 30, 3).round(0)
+        near = {tile.key for tile in terrain.tiles_near(lower, upper)}
+        for tile in tiles:
+            low, high = tile.bounds
+            if (low <= upper).all() and (high >= lower).all():
+                assert tile.key in near
