@@ -1,4 +1,4 @@
-"""[Slides]: the character of first-person games; the rigid-body simulator of the physics part beside better integrators.
+"""[Slides]: the character of first-person games; the simulator of the physics part beside better integrators; bodies in contact.
 
 `python -m reproductions slides [--size ci|standard|full]`.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproductions.report import Report
-from reproductions.slides import characters, free_fall, inertia, torque_free
+from reproductions.slides import bodies, characters, free_fall, inertia, torque_free
 
 #: What is reproduced, in the order of the slides: modules with `run(size, report)`.
-SECTIONS = [characters, free_fall, inertia, torque_free]
+SECTIONS = [characters, free_fall, inertia, torque_free, bodies]
 
 
 def run(size: str, files: list[Path] | None, out: Path) -> int:

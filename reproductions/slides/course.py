@@ -11,6 +11,7 @@ import numpy.typing as npt
 import thud
 from thud.dynamics import Character
 from thud.report.camera import Camera
+from thud.report.world_picture import world_picture
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,7 +20,6 @@ STANDING, CROUCHING = (0.3, 0.3, 0.9), (0.3, 0.3, 0.6)
 SPEED = 2.0
 PLATEAU = 2.0 * math.tan(math.radians(40.0))
 
-_SUN = np.array([0.45, -0.65, 0.8]) / np.linalg.norm([0.45, -0.65, 0.8])
 _COLORS = {"ground": (0.72, 0.74, 0.70), "moving": (0.45, 0.62, 0.80), "character": (0.88, 0.45, 0.30)}
 
 
@@ -112,27 +112,12 @@ class Course:
 
 def picture(course: Course, moment: Moment, width: int, height: int) -> Floats:
     """(height, width, 3) from 0 to 1."""
-    scene = thud.World(threads=1)
-    source = course.world.handles()
-    for handle, pose in zip(source.tolist(), moment.poses, strict=True):
+    scene, colors = thud.World(threads=1), []
+    for handle, pose in zip(course.world.handles().tolist(), moment.poses, strict=True):
         scene.add(course.world.shape(handle), pose, static=True)
-    body = scene.add(thud.Ellipsoid(moment.radii), thud.Pose(moment.position))
-    handles = scene.handles()
-    moving = handles[np.isin(source, [course.platform, course.disc]).nonzero()[0]]
+        colors.append(_COLORS["moving" if handle in (course.platform, course.disc) else "ground"])
+    scene.add(thud.Ellipsoid(moment.radii), thud.Pose(moment.position))
+    colors.append(_COLORS["character"])
     eye = moment.position + [-3.6, -6.4, 3.2]
     camera = Camera(eye, moment.position + [0.6, 0.0, -0.2], 0.95, width, height)
-    rays = camera.rays(2)
-    seen = scene.raycast(eye, rays)
-    hit = seen.handle >= 0
-    color = np.ones((len(rays), 3)) * [0.93, 0.95, 0.97]
-    base = np.tile(_COLORS["ground"], (len(rays), 1))
-    base[np.isin(seen.handle, moving)] = _COLORS["moving"]
-    base[seen.handle == body] = _COLORS["character"]
-    facing = seen.normal * np.where(np.einsum("ni,ni->n", seen.normal, rays) > 0.0, -1.0, 1.0)[:, None]
-    light = np.maximum(facing @ _SUN, 0.0)
-    rows = np.flatnonzero(hit & (light > 0.0))
-    shade = scene.raycast(seen.point[rows] + 1e-4 * facing[rows], _SUN, max_distance=30.0, any_hit=True)
-    light[rows[shade.handle >= 0]] = 0.0
-    color[hit] = (base * (0.45 + 0.2 * facing[:, 2:] + 0.45 * light[:, None]))[hit]
-    fine = np.clip(color, 0.0, 1.0).reshape(height, 2, width, 2, 3)
-    return np.asarray(fine.mean(axis=(1, 3)))
+    return world_picture(scene, camera, colors)
