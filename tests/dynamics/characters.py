@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 import thud
 from tests.oracles.characters import clearance
@@ -30,6 +31,8 @@ class Scene:
     world: thud.World
     triangles: list[Floats] = field(default_factory=list)
     """(T, 3, 3) of all that has flat faces."""
+    solids: list[Floats] = field(default_factory=list)
+    """(F, 4) outward planes of each box and hull."""
     planes: list[tuple[Floats, float]] = field(default_factory=list)
     """Of the thin walls: normal and offset."""
     curved: list[tuple[thud.Shape, Floats, Floats]] = field(default_factory=list)
@@ -45,7 +48,10 @@ class Scene:
             self.curved.append((shape, position, turn[:, 2]))
             return
         vertices, faces = _triangles(shape)
-        self.triangles.append((vertices @ turn.T + position)[faces])
+        placed = vertices @ turn.T + position
+        self.triangles.append(placed[faces])
+        if not isinstance(shape, thud.TriangleMesh):
+            self.solids.append(ConvexHull(placed).equations)
 
 
 def _triangles(shape: thud.Shape) -> tuple[Floats, np.ndarray]:
@@ -59,8 +65,6 @@ def _triangles(shape: thud.Shape) -> tuple[Floats, np.ndarray]:
 
 
 def _hull_faces(points: Floats) -> tuple[Floats, np.ndarray]:
-    from scipy.spatial import ConvexHull
-
     return points, ConvexHull(points).simplices
 
 
@@ -126,6 +130,8 @@ _BALL = _ball_points(3000)
 
 def gap(found: Scene, center: Floats, radii: Floats) -> float:
     """How clear an ellipsoid is of everything, in its radii; negative inside."""
+    if any((planes[:, :3] @ center + planes[:, 3] < 0.0).all() for planes in found.solids):
+        return -1.0
     least = clearance(center, radii, np.concatenate(found.triangles))
     points = center + _BALL * radii
     for shape, at, axis in found.curved:

@@ -440,6 +440,24 @@ def test_it_starts_inside_and_is_pushed_out() -> None:
     assert ball not in moved.hits.handle
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_touching_a_sharp_edge_is_not_being_inside(seed: int) -> None:
+    # The centre is behind one of the two faces of a thin wedge, whose edge it touches: that face alone says nothing.
+    rng = np.random.default_rng(seed)
+    world = thud.World(gravity=(0, 0, 0))
+    tilt = rng.uniform(0.0, 0.6)
+    turn = thud.Pose([0, 0, 0], [math.cos(tilt / 2), 0.0, math.sin(tilt / 2), 0.0]).rows[0, :9].reshape(3, 3)
+    wedge = np.array([[0, -2, 0], [0, 2, 0], [3, -2, 0.4], [3, 2, 0.4], [3, -2, -0.4], [3, 2, -0.4]]) @ turn.T
+    world.add(thud.ConvexHull(wedge), static=True)
+    radii = rng.uniform(0.2, 0.5, 3)
+    character = Character(radii, (-1.0, 0.0, rng.uniform(-0.8, 0.8) * radii[2]), slope=0.01)
+    for _ in range(30):
+        moved = character.move(world, (0.1, 0.01, 0.0), DT)
+        assert HitKind.PUSH not in moved.hits.kind
+        assert moved.status[0] == MoveStatus.DONE
+    assert character.position[0, 0] < 0.0
+
+
 # Ground of all kinds -----------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,8 @@ def test_the_checks_see_what_is_wrong() -> None:
     assert gap(place, np.array([0.5, 0.5, 0.5]), radii) < 0.0
     assert gap(place, np.array([0.5, 0.5, 0.5 + 0.49]), radii) < 0.0
     assert gap(place, np.array([3.0 - 0.199, 2.9, 2.0]), radii) < 0.0
+    place.add(thud.Box((1.0, 1.0, 1.0)), np.array([0.0, 0.0, 0.0]), np.array([1.0, 0, 0, 0]))
+    assert gap(place, np.array([0.1, 0.1, 0.1]), np.array([0.01, 0.01, 0.01])) < 0.0
     ground = thud.HeightField(np.zeros((3, 3)), 1.0)
     vertices, faces, _ = ground.surface()
     place.heights = vertices[faces]

@@ -50,7 +50,7 @@ def _solids(leaf: Shape, pose: Floats) -> list[Solid]:
         assert isinstance(leaf, HeightField)
         if leaf.thickness is not None:
             return [_of_mesh(leaf.to_mesh(), pose, True)]
-        return [Solid(pose, grid_in_reach, leaf.grid, True), _of_mesh(_walls(leaf), pose, True)]
+        return [Solid(pose, grid_in_reach, leaf.grid, True), _of_mesh(_walls(leaf), pose, False)]
     if leaf.family == SURFACE:
         # A sheet: what touches it from below must not be taken for something inside.
         return [_of_mesh(leaf.to_mesh(), pose, False)]  # type: ignore[attr-defined]

@@ -185,7 +185,8 @@ def deepest(obstacles, parts, space, row, radii, gap, c, skip):
 
     The nearest triangle of a body decides: of solid ones also on which side the centre is.
     """
-    radius = 1.0 + gap
+    # All faces that meet at the nearest point are looked at, roundoff or not: behind one of a sharp edge is not inside.
+    radius, wide = 1.0 + gap, 1.0 + gap + SAME_POINT
     most, way, normal, point, run = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), np.int64(-1)
     for k in range(obstacles.first[row], obstacles.first[row + 1]):
         if obstacles.runs[k, BODY] == skip:
@@ -206,16 +207,14 @@ def deepest(obstacles, parts, space, row, radii, gap, c, skip):
         for j in range(obstacles.runs[k, FIRST], obstacles.runs[k, STOP]):
             face = load3(obstacles.planes, j, 0)
             h = dot(face, c) - obstacles.planes[j, 3]
-            if abs(h) > radius:
+            if abs(h) > wide:
                 continue
             a, b, d = load_corners(obstacles.corners, j)
             gap2, x = point_triangle_called(c, a, b, d)
-            if gap2 > radius * radius:
-                continue
             # At an edge the face that is seen most from above says where the outside is.
             if gap2 < nearest2 - SAME_POINT or (gap2 < nearest2 + SAME_POINT and abs(h) > off):
                 nearest2, height, n, q, off = min(gap2, nearest2), h, face, x, abs(h)
-        if nearest2 == math.inf:
+        if nearest2 > radius * radius:
             continue
         inside = obstacles.runs[k, SOLID] == 1 and height < 0.0
         distance = math.sqrt(nearest2)
