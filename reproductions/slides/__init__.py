@@ -1,4 +1,5 @@
-"""[Slides]: the character of first-person games; the simulator of the physics part beside better integrators; bodies in contact.
+"""[Slides]: the character of first-person games; the simulator of the physics part beside better integrators; bodies in
+contact.
 
 `python -m reproductions slides [--size ci|standard|full]`.
 """
