@@ -46,8 +46,8 @@ def rim_bits(surface: DisplacedSurface) -> npt.NDArray[np.uint8]:
         for start in range(0, len(rows), many):
             some = rows[start : start + many]
             found = surface.quad_samples(some)
-            number_of = _numbers(found.point, found.direction)
-            for side_of, number in enumerate((number_of[:, 0], number_of[:, :, -1], number_of[:, -1], number_of[:, :, 0])):
+            for side_of, at in enumerate(((slice(None), 0), (..., -1, slice(None)), (slice(None), -1), (..., 0, slice(None)))):
+                number = _numbers(found.point[at], found.direction[at])
                 keys.append((number[:, 1:] + number[:, :-1]).reshape(-1))
                 owners.append(np.repeat(some, nodes - 1))
                 edges.append(np.full(len(some) * (nodes - 1), side_of))
