@@ -107,7 +107,13 @@ def _doll(world: thud.World, at: Floats, spin: Floats) -> None:
 
     def part(shape: thud.Shape, where: tuple[float, float, float], lying: bool = False) -> int:
         turn = [0.0, math.pi / 2, 0.0] if lying else [0.0, 0.0, 0.0]
-        return world.add(shape, thud.Pose.from_rotation_vector(at + where, turn), friction=0.6, angular_velocity=spin)
+        return world.add(
+            shape,
+            thud.Pose.from_rotation_vector(at + where, turn),
+            friction=0.6,
+            velocity=(0.0, 2.0, 0.0),
+            angular_velocity=spin,
+        )
 
     trunk = part(thud.Box((0.18, 0.11, 0.28)), (0.0, 0.0, 0.0))
     head = part(thud.Sphere(0.13), (0.0, 0.0, 0.45))
@@ -134,10 +140,10 @@ def rag_dolls() -> Scene:
     for k in range(5):
         _doll(
             world,
-            np.array([1.1 * (k - 2), -2.8 + 0.2 * (k % 2), 4.6 + 0.3 * k]),
-            np.append(rng.normal(size=2) - [2.0, 0.0], 0.0),
+            np.array([1.1 * (k - 2), -2.0 + 0.3 * (k % 2), 4.6 + 0.2 * k]),
+            np.append(rng.normal(size=2), 0.0),
         )
-    return Scene(world, (8.0, 7.0, 4.5), (0.0, -0.2, 1.2), (0.3, 0.9, 1.6, 5.0))
+    return Scene(world, (8.0, 8.0, 4.5), (0.0, 0.8, 1.0), (0.3, 0.9, 1.6, 4.0))
 
 
 SCENES: dict[str, Callable[[], Scene]] = {
