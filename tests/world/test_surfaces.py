@@ -438,4 +438,4 @@ def test_surfaces_of_any_numbers_that_are_accepted_answer(tmp_path: Path, saved:
         world.raycast((2, 2, 50.0), (0, 0, -1))
         answered += 1
     assert answered > 10
-    assert json.loads(saved["header.json"])["version"] == 4
+    assert json.loads(saved["header.json"])["version"] == 5

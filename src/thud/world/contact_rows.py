@@ -36,7 +36,7 @@ from thud.convex.rows.work_space import new_epa_space
 from thud.convex.support import load_part, support
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate, untransform
-from thud.math.vec3 import add_scaled, dot, load3, norm2, sub
+from thud.math.vec3 import add_scaled, dot, load3, norm, norm2, sub
 from thud.shapes.packed import BOUND, CENTER, KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS, Packed
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE
 from thud.world.body_rows import ROW_BITS
@@ -63,7 +63,11 @@ class PairScene(NamedTuple):
     revision: Ints
     """(N, 2) how often shape and pose of each body have changed."""
     reach: Floats
-    """(N,) contacts of two bodies are wanted as far as the sum of theirs."""
+    """(N,) contacts of two bodies are wanted as far as the sum of theirs, at most."""
+    way: Floats
+    """(N, 3) in a step: how far each body goes; contacts are wanted as far as both together."""
+    least: Floats
+    """(N,) and at least as far as the sum of theirs."""
     size: Floats
     """(N,) half the diagonal of each body's box, where contacts may follow their bodies."""
     elsewhere: Floats
@@ -221,7 +225,22 @@ def followed(r0, t0, r, t, p):
 
 
 @device
-def follows(scene, i, j, r, t, old, at, elsewhere):
+def wanted_margin(scene, i, j, follow, elsewhere):
+    """How far contacts of two bodies are wanted. In a step it grows by a factor of 2, so that it is the same for a while."""
+    most = scene.reach[i] + scene.reach[j]
+    if not follow:
+        return most
+    way_i, way_j = load3(scene.way, i, 0), load3(scene.way, j, 0)
+    # Whatever else stops or hits them; where triangles within reach would cost too much, as they go now.
+    way = norm(sub(way_j, way_i)) if elsewhere else norm(way_i) + norm(way_j)
+    margin = scene.least[i] + scene.least[j]
+    while margin < way and 0.0 < margin < most:
+        margin *= 2.0
+    return min(margin, most)
+
+
+@device
+def follows(scene, i, j, r, t, wanted, old, at, elsewhere):
     """Whether contacts that were found may follow their bodies to a relative pose: neither has turned nor moved much, and they
     were looked for as far as is wanted now and they have moved."""
     turned = 0.0
@@ -229,7 +248,7 @@ def follows(scene, i, j, r, t, old, at, elsewhere):
         d = r[c] - old.frames[at, RELATIVE + c]
         turned += d * d
     most = FOLLOW_DISTANCE * min(scene.size[i], scene.size[j])
-    room = old.frames[at, MARGIN] - scene.reach[i] - scene.reach[j]
+    room = old.frames[at, MARGIN] - wanted
     # The norm of the difference of two rotations is the root of 2 times the angle.
     if turned > 2.0 * FOLLOW_TURN * FOLLOW_TURN or room < 0.0:
         return False
@@ -269,9 +288,9 @@ def find_records(start, stop, scene, pairs, old, same, follow, limit, out):
         shape_a, shape_b = scene.shape_rows[scene.shape[i]], scene.shape_rows[scene.shape[j]]
         compound = packed.shape_ints[shape_a, NODE_COUNT] > 0 or packed.shape_ints[shape_b, NODE_COUNT] > 0
         elsewhere = compound or scene.covered[scene.shape[i]] or scene.covered[scene.shape[j]]
-        margin = scene.reach[i] + scene.reach[j]
+        margin = wanted_margin(scene, i, j, follow, elsewhere)
         r, t = relative_pose_row(scene.poses, i, scene.poses, j)
-        if follow and usable and old.counts[at] > 0 and follows(scene, i, j, r, t, old, at, elsewhere):
+        if follow and usable and old.counts[at] > 0 and follows(scene, i, j, r, t, margin, old, at, elsewhere):
             out.how[k] = ELSEWHERE_FOLLOWED if elsewhere else FOLLOWED
             copy_record(old, at, out, k, limit)
             continue

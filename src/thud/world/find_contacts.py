@@ -35,6 +35,7 @@ from thud.world.contact_rows import (
     place_records,
 )
 from thud.world.events import touches_of
+from thud.world.step_rows import StepReaches
 
 if TYPE_CHECKING:
     from thud.world.world import World
@@ -54,7 +55,8 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
     # A user's filter may change its mind.
     if not stands or world.filter is not None:
         pairs = world._broad_pairs() if margin == 0.0 else world._pairs_within(0.5 * margin)
-        _renew(world, pairs, np.full(bodies.used, 0.5 * margin), None, limit)
+        half = np.full(bodies.used, 0.5 * margin)
+        _renew(world, pairs, StepReaches(half, np.empty((0, 3)), half, half), False, limit)
         records.key = asked
     else:
         world.stats.broad_pairs = world.stats.kept_pairs = len(records.pairs.keys)
@@ -62,20 +64,20 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
         return _placed(world)
 
 
-def follow_contacts(world: World, reach: Floats, size: Floats, limit: int) -> WorldContacts:
-    """Contacts of bodies that are no farther apart than the sum of their reaches. Those of bodies that have moved by less than
-    a part of their sizes are not found anew."""
+def follow_contacts(world: World, reaches: StepReaches, limit: int) -> WorldContacts:
+    """Contacts of bodies that may meet in a step. Those of bodies that have moved by less than a part of their sizes are not
+    found anew."""
     records = world._records
     if not world.caches:
         records.forget_pairs()
-    _renew(world, world._pairs_within(reach), reach, size, limit)
+    _renew(world, world._pairs_within(reaches.reach), reaches, True, limit)
     records.key = None
     with world.stats.phase("place"):
         return _placed(world)
 
 
-def _renew(world: World, pairs: Ints, reach: Floats, size: Floats | None, limit: int) -> None:
-    """Records of these pairs. With sizes, contacts may follow their bodies."""
+def _renew(world: World, pairs: Ints, reaches: StepReaches, follow: bool, limit: int) -> None:
+    """Records of these pairs. `follow`: contacts may follow their bodies."""
     records, bodies, stats = world._records, world._bodies, world.stats
     packed, shape_rows = world._shapes.packed()
     out = records.room(len(pairs), limit)
@@ -83,10 +85,10 @@ def _renew(world: World, pairs: Ints, reach: Floats, size: Floats | None, limit:
         used = bodies.used
         scene = PairScene(
             packed, shape_rows, world._shapes.is_covered, bodies.shape[:used], bodies.poses[:used], bodies.revision[:used],
-            reach, reach if size is None else size, records.elsewhere.reals,
+            *reaches, records.elsewhere.reals,
         )  # fmt: skip
         with stats.phase("narrow"):
-            out = _find(scene, pairs, records.pairs, records.limit == limit, size is not None, limit, out, world.threads)
+            out = _find(scene, pairs, records.pairs, records.limit == limit, follow, limit, out, world.threads)
             many = np.bincount(out.how, minlength=7)
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])
@@ -143,21 +145,32 @@ def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsew
     elif len(ask):
         stats.narrow_tested += len(ask)
     old = world._records.elsewhere
+    reals, ints, total = [old.reals], [old.ints], len(old.ints)
     with stats.phase("narrow"):
-        found = narrow.contacts(scene, pairs[ask], margin, limit)
-        fresh = Elsewhere.of(found)
-        counts = np.bincount(found.row, minlength=len(ask))
-        out.counts[ask], out.status[ask] = counts, found.status
-        out.places[ask] = len(old.ints) + np.cumsum(counts) - counts
+        for part, reach in _by_margin(ask, out.frames[ask, MARGIN]):
+            found = narrow.contacts(scene, pairs[part], reach, limit)
+            fresh = Elsewhere.of(found)
+            counts = np.bincount(found.row, minlength=len(part))
+            out.counts[part], out.status[part] = counts, found.status
+            out.places[part] = total + np.cumsum(counts) - counts
+            reals.append(fresh.reals)
+            ints.append(fresh.ints)
+            total += len(fresh.ints)
         # In the order of the pairs, of old and new ones.
         counts = out.counts[rows]
         starts = np.cumsum(counts) - counts
         out.places[rows[counts == 0]] = 0
         source = np.repeat(out.places[rows] - starts, counts) + np.arange(int(counts.sum()))
         out.places[rows] = starts
-        return Elsewhere(
-            np.concatenate([old.reals, fresh.reals])[source], np.concatenate([old.ints, fresh.ints])[source]
-        )  # fmt: skip
+        return Elsewhere(np.concatenate(reals)[source], np.concatenate(ints)[source])
+
+
+def _by_margin(rows: Ints, margins: Floats) -> list[tuple[Ints, float]]:
+    """Rows that are looked for about as far, each group with the farthest: the triangles within reach grow with it."""
+    if not len(rows) or margins.min() == margins.max():
+        return [(rows, float(margins.max(initial=0.0)))] if len(rows) else []
+    classes = np.ceil(np.log2(np.maximum(margins, np.finfo(float).tiny))).astype(np.int64)
+    return [(rows[classes == number], float(margins[classes == number].max())) for number in np.unique(classes)]
 
 
 def _placed(world: World) -> WorldContacts:

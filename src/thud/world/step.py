@@ -42,6 +42,7 @@ from thud.world.step_rows import (
     FREE,
     RULES,
     STILL,
+    StepReaches,
     coefficients,
     describe_patches,
     fastest_turn,
@@ -193,9 +194,9 @@ def _find(world: World, dt: float) -> _Touching:
     """Contacts of a part of a step."""
     bodies, role = world._bodies, roles(world._bodies)
     world._update()
-    reach, sizes, gravity = np.empty(bodies.used), np.empty(bodies.used), float(np.linalg.norm(world.gravity))
-    smallest = find_reaches(role, bodies.bounds, bodies.velocity, dt, gravity, reach, sizes)
-    found = follow_contacts(world, reach, sizes, POINTS)
+    reaches = StepReaches.empty(bodies.used)
+    smallest = find_reaches(role, bodies.bounds, bodies.velocity, bodies.gravity_scale, dt, world.gravity, reaches)
+    found = follow_contacts(world, reaches, POINTS)
     with world.stats.phase("solve"):
         wake_touched(world, found, role)
         contacts = _contacts(world, found)

@@ -7,7 +7,11 @@ centre of mass.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+import numpy as np
+
+from thud._core.arrays import Floats
 from thud._core.decorators import device, kernel
 from thud.dynamics.solver_bodies import put3
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, POINTS, TOUCHED, V, W, X
@@ -37,6 +41,24 @@ def combined(a, b, rule):
     if rule == 3:
         return max(a, b)
     return a * b
+
+
+class StepReaches(NamedTuple):
+    """How far contacts of N bodies are looked for in a step."""
+
+    reach: Floats
+    """(N,) at most, metres."""
+    way: Floats
+    """(N, 3) how far each body goes."""
+    least: Floats
+    """(N,) at least."""
+    size: Floats
+    """(N,) half the diagonal of each body's box."""
+
+    @classmethod
+    def empty(cls, count: int) -> StepReaches:
+        """Room for so many bodies."""
+        return cls(np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count))
 
 
 @device
@@ -86,27 +108,26 @@ def fastest_turn(role, angular_velocity, patches):
     return math.sqrt(fastest)
 
 
-@kernel("u1[::1], f8[:,::1], f8[:,::1], f8, f8, f8[::1], f8[::1]")
-def find_reaches(role, bounds, velocity, dt, gravity, reach_out, size_out):
+@kernel("u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], step_reaches")
+def find_reaches(role, bounds, velocity, gravity_scale, dt, gravity, out):
     """How far each body's contacts are looked for: as far as it goes in the step, bounded by its size: what moves farther is
-    looked at by itself (`continuous.py`). In steps of a factor of 2, so that it is the same for a while. Writes half the
-    diagonal of each body's box too. Returns the least side of the boxes of what is FREE; 0 if nothing is."""
+    looked at by itself (`continuous.py`). Returns the least side of the boxes of what is FREE; 0 if nothing is."""
     smallest = math.inf
     for k in range(role.shape[0]):
         side = (bounds[k, 3] - bounds[k, 0], bounds[k, 4] - bounds[k, 1], bounds[k, 5] - bounds[k, 2])
-        size_out[k] = 0.5 * norm(side)
-        reach_out[k] = 0.0
-        if role[k] == STILL:
-            continue
-        way = dt * norm(load3(velocity, k, 0))
+        out.size[k] = 0.5 * norm(side)
+        out.least[k] = out.reach[k] = 0.0
+        way = (0.0, 0.0, 0.0)
+        if role[k] != STILL:
+            way = scale(load3(velocity, k, 0), dt)
         if role[k] == FREE:
+            way = add_scaled(way, (gravity[0], gravity[1], gravity[2]), 0.5 * dt * dt * gravity_scale[k])
             least = min(side[0], side[1], side[2])
             smallest = min(smallest, least)
-            way, reach = way + 0.5 * dt * dt * gravity, MARGIN_LEAST * least
-            while reach < way and reach < MARGIN_SIZE * size_out[k]:
-                reach *= 2.0
-            way = reach
-        reach_out[k] = min(way, MARGIN_SIZE * size_out[k])
+            out.least[k] = MARGIN_LEAST * least
+        put3(out.way, k, 0, way)
+        # With room for the factor of 2 in which margins grow.
+        out.reach[k] = min(max(2.0 * norm(way), out.least[k]), MARGIN_SIZE * out.size[k])
     return smallest if smallest < math.inf else 0.0
 
 
