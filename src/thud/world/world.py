@@ -100,8 +100,7 @@ class World(WorldPhysics):
         "average", "minimum", "maximum" or "product"
     bounce_threshold : m/s; slower impacts do not bounce. Default: 1
     sleep_after : seconds; bodies that have been slow for so long, with all that they touch, are left out of `step` until
-    something
-        disturbs them. None: never
+        something disturbs them. None: never
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
     `StaleHandleError`. Static bodies never meet static bodies. Ground (a `DisplacedSurface`, a `HeightField` without a
