@@ -320,8 +320,12 @@ class TriangleMesh(Shape):
 
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the middle of the box."""
+        return self.origin.copy(), self._bounding_radius
+
+    @cached_property
+    def _bounding_radius(self) -> float:
         used = self._vertices[self.topology.used]
-        return self.origin.copy(), float(np.linalg.norm(used - self.origin, axis=1).max())
+        return float(np.linalg.norm(used - self.origin, axis=1).max())
 
     @cached_property
     def _moments(self) -> tuple[float, Floats, Floats]:
