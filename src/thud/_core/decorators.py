@@ -84,7 +84,7 @@ _TUPLES = {
     "pair_scene": "thud.world.record_types:PAIR_SCENE",
     "pair_records": "thud.world.record_types:PAIR_RECORDS",
     "contact_columns": "thud.world.record_types:CONTACT_COLUMNS",
-    "step_reaches": "thud.world.record_types:STEP_REACHES",
+    "reaches": "thud.world.record_types:REACHES",
     "point_list": "thud.world.record_types:POINT_LIST",
     "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
     "rigid_state": "thud.dynamics.state_type:RIGID_STATE",

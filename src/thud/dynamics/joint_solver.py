@@ -50,11 +50,11 @@ from thud.dynamics.joint_types import (
     UPPER,
 )
 from thud.dynamics.rotation import exp_rotation
-from thud.dynamics.solver_bodies import load_inverse, put3
+from thud.dynamics.solver_bodies import load_inverse
 from thud.dynamics.solver_types import INVERSE_MASS, TOUCHED, V, W, X
 from thud.dynamics.tolerances import AHEAD, DRIFT, PIVOT, SHORTEST
 from thud.math.pose import compose_rotation, load_rotation, relative_rotation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, norm2, scale, sub
+from thud.math.vec3 import add, add_scaled, any_orthogonal, cross, dot, load3, norm, norm2, put3, scale, sub
 
 
 @device

@@ -10,13 +10,7 @@ from thud.dynamics.rotation import exp_rotation, straightened
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, TOUCHED, WORLD_INVERSE, V, W, X
 from thud.dynamics.tolerances import SMALL_ANGLE, TURN_ANGLE, TURN_PARTS
 from thud.math.pose import compose_rotation, load_rotation, rotate, unrotate
-from thud.math.vec3 import add_scaled, load3, norm2, scale
-
-
-@device
-def put3(rows, k, column, x):
-    """Write a vector."""
-    rows[k, column], rows[k, column + 1], rows[k, column + 2] = x
+from thud.math.vec3 import add_scaled, load3, norm2, put3, scale
 
 
 @device

@@ -68,6 +68,12 @@ def load3(array, row, column):
 
 
 @device
+def put3(array, row, column, x):
+    """Write a vector to three neighbouring entries of a row."""
+    array[row, column], array[row, column + 1], array[row, column + 2] = x
+
+
+@device
 def any_orthogonal(a):
     """A vector orthogonal to a: the cross product with the axis a is least along. Not normalised, never 0 for a != 0."""
     x, y, z = abs(a[0]), abs(a[1]), abs(a[2])

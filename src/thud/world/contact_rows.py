@@ -36,7 +36,7 @@ from thud.convex.rows.work_space import new_epa_space
 from thud.convex.support import load_part, support
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate, untransform
-from thud.math.vec3 import add_scaled, dot, load3, norm, norm2, sub
+from thud.math.vec3 import add_scaled, dot, load3, norm, norm2, put3, sub
 from thud.shapes.packed import BOUND, CENTER, KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS, Packed
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE
 from thud.world.body_rows import ROW_BITS
@@ -46,6 +46,30 @@ from thud.world.tolerances import FOLLOW_DISTANCE, FOLLOW_TURN
 #: its axis; having hardly moved since; or not here, since a compound, a mesh or a surface takes part, to be asked, or as they
 #: were, neither body having changed, or having hardly moved since.
 ASKED, KEPT, PARTED, FOLLOWED, ELSEWHERE, ELSEWHERE_KEPT, ELSEWHERE_FOLLOWED = range(7)
+
+
+class Reaches(NamedTuple):
+    """How far contacts of N bodies are looked for."""
+
+    reach: Floats
+    """(N,) those of two bodies as far as the sum of theirs, at most; metres."""
+    way: Floats
+    """(N, 3) in a step: how far each body goes; contacts are wanted as far as both together."""
+    least: Floats
+    """(N,) and at least as far as the sum of theirs."""
+    size: Floats
+    """(N,) half the diagonal of each body's box, where contacts may follow their bodies."""
+
+    @classmethod
+    def empty(cls, count: int) -> Reaches:
+        """Room for so many bodies, in a step."""
+        return cls(np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count))
+
+    @classmethod
+    def alike(cls, count: int, margin: float) -> Reaches:
+        """One margin for all, outside steps."""
+        half = np.full(count, 0.5 * margin)
+        return cls(half, np.empty((0, 3)), half, half)
 
 
 class PairScene(NamedTuple):
@@ -63,13 +87,10 @@ class PairScene(NamedTuple):
     revision: Ints
     """(N, 2) how often shape and pose of each body have changed."""
     reach: Floats
-    """(N,) contacts of two bodies are wanted as far as the sum of theirs, at most."""
     way: Floats
-    """(N, 3) in a step: how far each body goes; contacts are wanted as far as both together."""
     least: Floats
-    """(N,) and at least as far as the sum of theirs."""
     size: Floats
-    """(N,) half the diagonal of each body's box, where contacts may follow their bodies."""
+    """As in `Reaches`."""
     elsewhere: Floats
     """(M, 7) point, normal and depth in the world of what was found elsewhere in the last frame."""
 
@@ -166,12 +187,6 @@ def axis_parts(parts, a, b, r, t, n, margin):
         size += abs(parts.reals[a, CENTER + c]) + abs(parts.reals[b, CENTER + c])
     gap = dot(n, t) + dot(m, q) - dot(n, p) - parts.reals[a, RADIUS] - parts.reals[b, RADIUS]
     return gap > margin + 8.0 * TOUCH * size
-
-
-@device
-def put3(rows, k, column, x):
-    """Write a vector."""
-    rows[k, column], rows[k, column + 1], rows[k, column + 2] = x
 
 
 @device

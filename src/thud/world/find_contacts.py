@@ -28,6 +28,7 @@ from thud.world.contact_rows import (
     PARTED,
     PairRecords,
     PairScene,
+    Reaches,
     find_records,
     list_touching,
     pack_points,
@@ -35,7 +36,6 @@ from thud.world.contact_rows import (
     place_records,
 )
 from thud.world.events import touches_of
-from thud.world.step_rows import StepReaches
 
 if TYPE_CHECKING:
     from thud.world.world import World
@@ -55,8 +55,7 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
     # A user's filter may change its mind.
     if not stands or world.filter is not None:
         pairs = world._broad_pairs() if margin == 0.0 else world._pairs_within(0.5 * margin)
-        half = np.full(bodies.used, 0.5 * margin)
-        _renew(world, pairs, StepReaches(half, np.empty((0, 3)), half, half), False, limit)
+        _renew(world, pairs, Reaches.alike(bodies.used, margin), False, limit)
         records.key = asked
     else:
         world.stats.broad_pairs = world.stats.kept_pairs = len(records.pairs.keys)
@@ -64,7 +63,7 @@ def find_contacts(world: World, margin: float, limit: int) -> WorldContacts:
         return _placed(world)
 
 
-def follow_contacts(world: World, reaches: StepReaches, limit: int) -> WorldContacts:
+def follow_contacts(world: World, reaches: Reaches, limit: int) -> WorldContacts:
     """Contacts of bodies that may meet in a step. Those of bodies that have moved by less than a part of their sizes are not
     found anew."""
     records = world._records
@@ -76,7 +75,7 @@ def follow_contacts(world: World, reaches: StepReaches, limit: int) -> WorldCont
         return _placed(world)
 
 
-def _renew(world: World, pairs: Ints, reaches: StepReaches, follow: bool, limit: int) -> None:
+def _renew(world: World, pairs: Ints, reaches: Reaches, follow: bool, limit: int) -> None:
     """Records of these pairs. `follow`: contacts may follow their bodies."""
     records, bodies, stats = world._records, world._bodies, world.stats
     packed, shape_rows = world._shapes.packed()
@@ -167,8 +166,6 @@ def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsew
 
 def _by_margin(rows: Ints, margins: Floats) -> list[tuple[Ints, float]]:
     """Rows that are looked for about as far, each group with the farthest: the triangles within reach grow with it."""
-    if not len(rows) or margins.min() == margins.max():
-        return [(rows, float(margins.max(initial=0.0)))] if len(rows) else []
     classes = np.ceil(np.log2(np.maximum(margins, np.finfo(float).tiny))).astype(np.int64)
     return [(rows[classes == number], float(margins[classes == number].max())) for number in np.unique(classes)]
 

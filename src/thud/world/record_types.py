@@ -1,4 +1,4 @@
-"""The Numba types of `PairScene`, `PairRecords`, `ContactColumns`, `StepReaches`, `PointList` and `PairTouches`, by which
+"""The Numba types of `PairScene`, `PairRecords`, `ContactColumns`, `Reaches`, `PointList` and `PairTouches`, by which
 kernel signatures name them (see `_core/decorators.py`)."""
 
 from __future__ import annotations
@@ -7,9 +7,8 @@ from numba import types
 
 from thud.shapes.packed_type import PACKED
 from thud.world.contact_records import PointList
-from thud.world.contact_rows import ContactColumns, PairRecords, PairScene
+from thud.world.contact_rows import ContactColumns, PairRecords, PairScene, Reaches
 from thud.world.events import PairTouches
-from thud.world.step_rows import StepReaches
 
 _b1, _u1 = types.boolean[::1], types.uint8[::1]
 _f1, _f2 = types.float64[::1], types.float64[:, ::1]
@@ -25,7 +24,7 @@ PAIR_RECORDS = types.NamedTuple((types.uint64[::1], _f2, _i2, _i2, _i1, _i1, _u1
 CONTACT_COLUMNS = types.NamedTuple((_i1, _i1, _f2, _f2, _f1, _i1, _i1, _u1, _i1, _i1, _i2, _i2, _i1, _i1, _b1), ContactColumns)
 
 #: reach, way, least, size
-STEP_REACHES = types.NamedTuple((_f1, _f2, _f1, _f1), StepReaches)
+REACHES = types.NamedTuple((_f1, _f2, _f1, _f1), Reaches)
 
 #: pairs, start, length, feature
 POINT_LIST = types.NamedTuple((_i2, _i1, _i1, _i1), PointList)

@@ -32,6 +32,7 @@ from thud.dynamics.tolerances import PART_ANGLE, PARTS, PUSH_SPEED, SLOP_SIZE, T
 from thud.results import WorldContacts
 from thud.shapes.mass_properties import mass_properties
 from thud.world.bodies import Bodies
+from thud.world.contact_rows import Reaches
 from thud.world.continuous import stop_at_impacts
 from thud.world.find_contacts import follow_contacts
 from thud.world.shape_set import ShapeSet
@@ -42,7 +43,6 @@ from thud.world.step_rows import (
     FREE,
     RULES,
     STILL,
-    StepReaches,
     coefficients,
     describe_patches,
     fastest_turn,
@@ -194,7 +194,7 @@ def _find(world: World, dt: float) -> _Touching:
     """Contacts of a part of a step."""
     bodies, role = world._bodies, roles(world._bodies)
     world._update()
-    reaches = StepReaches.empty(bodies.used)
+    reaches = Reaches.empty(bodies.used)
     smallest = find_reaches(role, bodies.bounds, bodies.velocity, bodies.gravity_scale, dt, world.gravity, reaches)
     found = follow_contacts(world, reaches, POINTS)
     with world.stats.phase("solve"):

@@ -7,17 +7,12 @@ centre of mass.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-
-from thud._core.arrays import Floats
 from thud._core.decorators import device, kernel
-from thud.dynamics.solver_bodies import put3
 from thud.dynamics.solver_types import INVERSE_MASS, LOCKS, POINTS, TOUCHED, V, W, X
 from thud.dynamics.tolerances import MARGIN_LEAST, MARGIN_SIZE
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate
-from thud.math.vec3 import add, add_scaled, cross, load3, neg, norm, norm2, scale, sub
+from thud.math.vec3 import add, add_scaled, cross, load3, neg, norm, norm2, put3, scale, sub
 from thud.shapes.packed import KIND, NODE_COUNT, P0, P1, P2, PART_START, RADIUS
 from thud.shapes.shape import CONE, CYLINDER, ELLIPSOID
 
@@ -41,24 +36,6 @@ def combined(a, b, rule):
     if rule == 3:
         return max(a, b)
     return a * b
-
-
-class StepReaches(NamedTuple):
-    """How far contacts of N bodies are looked for in a step."""
-
-    reach: Floats
-    """(N,) at most, metres."""
-    way: Floats
-    """(N, 3) how far each body goes."""
-    least: Floats
-    """(N,) at least."""
-    size: Floats
-    """(N,) half the diagonal of each body's box."""
-
-    @classmethod
-    def empty(cls, count: int) -> StepReaches:
-        """Room for so many bodies."""
-        return cls(np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count))
 
 
 @device
@@ -108,7 +85,7 @@ def fastest_turn(role, angular_velocity, patches):
     return math.sqrt(fastest)
 
 
-@kernel("u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], step_reaches")
+@kernel("u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], reaches")
 def find_reaches(role, bounds, velocity, gravity_scale, dt, gravity, out):
     """How far each body's contacts are looked for: as far as it goes in the step, bounded by its size: what moves farther is
     looked at by itself (`continuous.py`). Returns the least side of the boxes of what is FREE; 0 if nothing is."""
