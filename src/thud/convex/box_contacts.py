@@ -101,7 +101,12 @@ def box_contacts(half_a, half_b, r, t, margin, touch, limit, space):
     if overlap < -touch:
         if kept > 0 and deepest >= overlap - BOX_ABOVE * size:
             return SEPARATED, reduce_manifold(space.found, kept, limit), n
-        return SEPARATED, np.int64(SEARCH), n
+        # Two edges that pass each other, as far apart as the axis says: then nothing is nearer.
+        gap, p, feature_a, feature_b = crossing_edges(half_a, half_b, r, t, overlap, n)
+        if not gap <= BOX_EDGES_CROSS * size:
+            return SEPARATED, np.int64(SEARCH), n
+        put_witness(space.found, kept, p, -overlap, n, feature_a, feature_b)
+        return SEPARATED, reduce_manifold(space.found, kept + 1, limit), n
     if deepest < overlap - MANIFOLD_SLACK * norm(half_a):
         # Two edges that cross; or faces that touch in so little that rounding hides it.
         gap, p, feature_a, feature_b = crossing_edges(half_a, half_b, r, t, overlap, n)

@@ -72,6 +72,7 @@ from thud.dynamics.solver_types import (
     V,
     X,
 )
+from thud.dynamics.tolerances import USUAL_FALL
 from thud.math.pose import rotate
 from thud.math.vec3 import add, add_scaled, cross, dot, load3, scale, sub
 
@@ -174,8 +175,9 @@ def end_patch(groups, i, lane, patches, points, p, share):
         whole = add_scaled(whole, t2, out[g + at + SUM_2, lane])
         for c in range(3):
             points.impulse[k, c] += whole[c]
-        # Of a new point the first load is the usual one.
-        points.kept[k, USUALLY] = usual + (share if usual > 0.0 else 1.0) * (impulse - usual)
+        # Of a new point the first load is the usual one; if it was that of an impact, it is soon forgotten.
+        rate = 1.0 if usual == 0.0 else share if impulse > usual else min(1.0, USUAL_FALL * share)
+        points.kept[k, USUALLY] = usual + rate * (impulse - usual)
         if q == 0 and (out[g + TWISTING, lane] > 0.0 or out[g + ROLLING, lane] > 0.0):
             turned = add_scaled(scale(n, out[g + TWIST, lane]), t1, out[g + ROLL_1, lane])
             turned = add_scaled(turned, t2, out[g + ROLL_2, lane])

@@ -12,7 +12,7 @@ from thud._core.arrays import Floats, Ints
 V, W, INVERSE_MASS, TOUCHED, WORLD_INVERSE, LOCKS, X = 0, 3, 6, 7, 8, 14, 16
 BODY = 20
 
-# Rows of ContactGroups.reals of a group: of a patch (up to four points with one normal) the normal from A to B, a tangent
+# Rows of ContactGroups.reals of a group: of a patch (up to POINTS points with one normal) the normal from A to B, a tangent
 # (world frame, as at the begin of the step), the way from A's centre of mass to B's at the begin, friction, restitution;
 # stiffness and damping as rate of the bias, scale of the mass, scale of the impulse; how fast gravity and forces part the two
 # along the normal (m / s^2); velocity of the surfaces along the two tangents; coefficients of torsional and rolling friction
@@ -34,8 +34,9 @@ PATCH = 27
 ) = (0, 3, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21)  # fmt: skip
 POINT = 22
 
-#: Points of a patch: four carry any load.
-POINTS = 4
+#: Most points of a patch. Four carry any load, but which four of six or eight would change from step to step: those left out
+#: sink, are taken in for others, and nothing comes to rest. Two boxes have eight at most.
+POINTS = 8
 
 
 class SolverBodies(NamedTuple):
@@ -77,7 +78,7 @@ class ContactGroups(NamedTuple):
 
 
 class ContactList(NamedTuple):
-    """Patches of contact as they were found: A and B, and up to four points in a row of `PointColumns`."""
+    """Patches of contact as they were found: A and B, and up to POINTS points in a row of `PointColumns`."""
 
     rows: Ints
     """(P, 4) body A, body B, first point, number of points."""
