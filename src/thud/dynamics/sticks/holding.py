@@ -1,0 +1,125 @@
+"""What nothing can pass: the last word of a sub-step.
+
+After the solver each pair must still be on both sides of its plane (`planes.py`). A pair that is not is pushed apart; what
+still fails is held back, point by point, and in the end stays where it was at the begin, where all pairs were apart. So no
+pair of cloth passes another, and none passes a body that stands still. Bodies that move cannot be held back: a pair that a body
+moves through is pushed, and if there is no room for it, counted.
+"""
+
+from __future__ import annotations
+
+from thud._core.decorators import device
+from thud.dynamics.sticks.contacts import kept_gap
+from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
+from thud.dynamics.sticks.tolerances import CHUNK, FLOOR, HOLD, HOLD_ROUNDS, PUSH_ROUNDS
+from thud.dynamics.sticks.types import FACE
+from thud.math.vec3 import dot, load3
+
+
+@device
+def find_fails(points, pairs, room, rules, chunk):
+    """Pairs of one chunk that would pass each other, or come closer than the least gap."""
+    found = chunk * CHUNK
+    x, y = points.x, points.y
+    for p in range(chunk * CHUNK, min((chunk + 1) * CHUNK, pairs.kind.shape[0])):
+        kind = pairs.kind[p]
+        i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
+        x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
+        y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
+        least = FLOOR * kept_gap(rules, pairs.body[p])
+        if ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, least):
+            continue
+        distance, n, _w0, _w1, _w2, _w3 = pair_plane(kind, x0, x1, x2, x3)
+        least = min(least, 0.5 * distance)
+        if distance == 0.0 or gap_along(kind, n, y0, y1, y2, y3) >= least:
+            continue
+        row = room.fail[found]
+        row[0], row[1], row[2], row[3] = n[0], n[1], n[2], least
+        room.fail_pair[found] = p
+        found += 1
+    room.fail_count[chunk] = found - chunk * CHUNK
+
+
+@device
+def count_fails(room):
+    """Of all chunks."""
+    total = 0
+    for chunk in range(room.fail_count.shape[0]):
+        total += room.fail_count[chunk]
+    return total
+
+
+@device
+def into_box(points, i):
+    """Keep a point in its box."""
+    for axis in range(3):
+        points.y[i, axis] = min(max(points.y[i, axis], points.boxes[i, axis]), points.boxes[i, 3 + axis])
+
+
+@device
+def part_two(points, n, least, a, b):
+    """Push point a of A and point b of B apart along n to the least gap."""
+    y, give = points.y, points.give
+    lack = least - dot(n, load3(y, a, 0)) + dot(n, load3(y, b, 0))
+    whole = give[a] + give[b]
+    if lack <= 0.0 or whole == 0.0:
+        return
+    up, down = lack * give[a] / whole, lack * give[b] / whole
+    for axis in range(3):
+        y[a, axis] += up * n[axis]
+        y[b, axis] -= down * n[axis]
+    if up > 0.0:
+        into_box(points, a)
+    if down > 0.0:
+        into_box(points, b)
+
+
+@device
+def would_stay_clear(points, kind, n, least, i, j, k, m):
+    """Whether the two are apart if all that can be held back stays where it was."""
+    x, y, give = points.x, points.y, points.give
+    p0 = load3(x, i, 0) if give[i] > 0.0 else load3(y, i, 0)
+    p1 = load3(x, j, 0) if give[j] > 0.0 else load3(y, j, 0)
+    p2 = load3(x, k, 0) if give[k] > 0.0 else load3(y, k, 0)
+    p3 = load3(x, m, 0) if give[m] > 0.0 else load3(y, m, 0)
+    return gap_along(kind, n, p0, p1, p2, p3) >= least
+
+
+@device
+def hold_back(points, room, i, turn):
+    """Part of a point's way, once a round; at last nothing of it."""
+    if points.give[i] == 0.0 or room.stamp[i] == turn:
+        return
+    room.stamp[i] = turn
+    part = HOLD if turn < PUSH_ROUNDS + HOLD_ROUNDS else 0.0
+    for axis in range(3):
+        points.y[i, axis] = points.x[i, axis] + part * (points.y[i, axis] - points.x[i, axis])
+
+
+@device
+def keep_apart(points, pairs, room, turn):
+    """One round over the pairs that fail."""
+    for chunk in range(room.fail_count.shape[0]):
+        for place in range(chunk * CHUNK, chunk * CHUNK + room.fail_count[chunk]):
+            p = room.fail_pair[place]
+            row = room.fail[place]
+            n, least = (row[0], row[1], row[2]), row[3]
+            kind = pairs.kind[p]
+            i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
+            if turn >= PUSH_ROUNDS and would_stay_clear(points, kind, n, least, i, j, k, m):
+                hold_back(points, room, i, turn)
+                hold_back(points, room, j, turn)
+                hold_back(points, room, k, turn)
+                hold_back(points, room, m, turn)
+                continue
+            # A little more than is needed: others push too.
+            more = 1.5 * least
+            if kind == FACE:
+                part_two(points, n, more, i, j)
+                part_two(points, n, more, i, k)
+                part_two(points, n, more, i, m)
+            else:
+                part_two(points, n, more, i, k)
+                part_two(points, n, more, i, m)
+                part_two(points, n, more, j, k)
+                part_two(points, n, more, j, m)
