@@ -100,7 +100,8 @@ _TUPLES = {
     "stick_net": "thud.dynamics.sticks.tuple_types:STICK_NET",
     "stick_pairs": "thud.dynamics.sticks.tuple_types:STICK_PAIRS",
     "stick_room": "thud.dynamics.sticks.tuple_types:STICK_ROOM",
-    "stick_grid": "thud.dynamics.sticks.tuple_types:STICK_GRID",
+    "stick_tree": "thud.dynamics.sticks.tuple_types:STICK_TREE",
+    "stick_found": "thud.dynamics.sticks.tuple_types:STICK_FOUND",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

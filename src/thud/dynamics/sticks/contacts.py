@@ -10,6 +10,7 @@ from thud.dynamics.sticks.tolerances import CHUNK, RECOVERY, SLACK
 from thud.dynamics.sticks.types import (
     APPROACH,
     BODY_GAP,
+    FACE,
     FASTEST,
     FELT,
     GIVE,
@@ -36,6 +37,15 @@ def kept_gap(rules, body):
 
 
 @device
+def strays(points, kind, i, j, k, m):
+    """How much nearer to each other two may be than their ways are."""
+    a, b, c, d = points.stray[i], points.stray[j], points.stray[k], points.stray[m]
+    if kind == FACE:
+        return a + max(b, max(c, d))
+    return max(a, b) + max(c, d)
+
+
+@device
 def find_contacts(points, pairs, room, rules, friction, chunk):
     """Those of one chunk of pairs; the plane between the two is that of the begin of the sub-step."""
     found = chunk * CHUNK
@@ -46,6 +56,8 @@ def find_contacts(points, pairs, room, rules, friction, chunk):
         i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
         gap = kept_gap(rules, body)
         reach = gap * (1.0 + SLACK)
+        if pairs.slack[p] - strays(points, kind, i, j, k, m) > reach:
+            continue
         x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
         y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
         if ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
@@ -86,9 +98,9 @@ def moved(y, give, index, push, part):
 
 @device
 def solve_contacts(points, pairs, room):
-    """All contacts once, one after the other."""
+    """All contacts once, one after the other: those with bodies, which are the first pairs, come last and have the last word."""
     x, y, give = points.x, points.y, points.give
-    for chunk in range(room.contact_count.shape[0]):
+    for chunk in range(room.contact_count.shape[0] - 1, -1, -1):
         for place in range(chunk * CHUNK, chunk * CHUNK + room.contact_count[chunk]):
             row = room.contact[place]
             p = room.contact_pair[place]

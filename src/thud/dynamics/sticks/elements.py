@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud.dynamics.sticks.types import Int32
+from thud.dynamics.sticks.types import IS_FACE, OWN_EDGE, Bytes, Int32
 
 
 def edge_keys(ends: Ints, count: int) -> Ints:
@@ -16,8 +16,9 @@ def edge_keys(ends: Ints, count: int) -> Ints:
 class Elements:
     """Points, edges and faces of N points, by sticks and faces that are there."""
 
-    def __init__(self, count: int, sticks: Ints, faces: Ints, collide: Bools) -> None:
-        self.count, self.sticks, self.faces = count, sticks, faces
+    def __init__(self, points: Floats, sticks: Ints, faces: Ints, collide: Bools) -> None:
+        count = len(points)
+        self.count, self.sticks, self.faces, self._start = count, sticks, faces, points.copy()
         sides = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
         keys, own = edge_keys(sides, count), edge_keys(sticks, count)
         order = np.argsort(own, kind="stable")
@@ -44,27 +45,42 @@ class Elements:
         self.edges = np.stack(np.divmod(keys, self.count), axis=1).astype(np.int32)
         self.triangles = faces.astype(np.int32)
         points = np.arange(self.count, dtype=np.int32)
-        self.points = np.stack([points, points, points], axis=1)
-        self.edge_items = self.edges[:, [0, 1, 1]]
         covered = np.zeros(self.count, np.bool_)
         covered[self.edges] = True
-        #: (I, 3) what the world is asked about: faces, edges without one, points without either.
         bare = ~np.isin(keys, edge_keys(sides, self.count))
-        self.blocks: Int32 = np.ascontiguousarray(
-            np.concatenate([self.triangles, self.edge_items[bare], self.points[~covered]]), dtype=np.int32
-        )
+        alone = points[~covered]
+        lone_edges = self.edges[bare][:, [0, 1, 1]]
+        every = np.concatenate([self.triangles, lone_edges, np.stack([alone, alone, alone], axis=1)]).astype(np.int32)
+        owns = np.concatenate([
+            np.full(len(self.triangles), IS_FACE), np.zeros(len(lone_edges) + len(alone), np.int64)
+        ])  # fmt: skip
+        # Neighbours in the sheet are neighbours in the tree.
+        middle = self._start[every].mean(axis=1)
+        order = morton_order(middle)
+        self.ordered: Int32 = np.ascontiguousarray(every[order])
+        owns = owns[order]
+        # The first element that has a point or an edge looks after it.
+        corners = self.ordered.astype(np.int64)
+        _, first = np.unique(corners.ravel(), return_index=True)
+        np.add.at(owns, first // 3, 1 << (first % 3))
+        edges = corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+        real = np.flatnonzero(edges[:, 0] != edges[:, 1])
+        _, first = np.unique(edge_keys(edges[real], self.count), return_index=True)
+        first = real[first]
+        np.add.at(owns, first // 3, 1 << (OWN_EDGE + first % 3))
+        self.owns: Bytes = owns.astype(np.uint8)
 
-    def items(self, triangles: int) -> tuple[Int32, Ints]:
-        """Points, edges and faces, each followed by those of triangles of bodies, whose corners follow the points; and the
-        numbers that `PairFinder.find` takes."""
-        corners = (self.count + np.arange(3 * triangles, dtype=np.int32)).reshape(-1, 3)
-        own = corners.reshape(-1, 1)[:, [0, 0, 0]]
-        sides = corners[:, [[0, 1, 1], [1, 2, 2], [2, 0, 0]]].reshape(-1, 3)
-        parts = (self.points, own, self.edge_items, sides, self.triangles, corners)
-        first_edge = len(self.points) + len(own)
-        first_face = first_edge + len(self.edge_items) + len(sides)
-        whole = np.concatenate(parts)
-        return whole, np.array([first_edge, first_face, len(whole), self.count])
+
+def morton_order(points: Floats) -> Ints:
+    """(N,) order along a curve that fills space."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    side = float((high - low).max()) or 1.0
+    cell = np.minimum((points - low) / side * 1024.0, 1023.0).astype(np.int64)
+    code = np.zeros(len(points), np.int64)
+    for bit in range(10):
+        for axis in range(3):
+            code |= ((cell[:, axis] >> bit) & 1) << (3 * bit + axis)
+    return np.argsort(code, kind="stable")
 
 
 def least_size(points: Floats, faces: Ints, edges: Int32) -> float:

@@ -9,7 +9,7 @@ moves through is pushed, and if there is no room for it, counted.
 from __future__ import annotations
 
 from thud._core.decorators import device
-from thud.dynamics.sticks.contacts import kept_gap
+from thud.dynamics.sticks.contacts import kept_gap, strays
 from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
 from thud.dynamics.sticks.tolerances import CHUNK, FLOOR, HOLD, HOLD_ROUNDS, PUSH_ROUNDS
 from thud.dynamics.sticks.types import FACE
@@ -24,6 +24,8 @@ def find_fails(points, pairs, room, rules, chunk):
     for p in range(chunk * CHUNK, min((chunk + 1) * CHUNK, pairs.kind.shape[0])):
         kind = pairs.kind[p]
         i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
+        if pairs.slack[p] - strays(points, kind, i, j, k, m) > FLOOR * kept_gap(rules, pairs.body[p]):
+            continue
         x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
         y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
         least = FLOOR * kept_gap(rules, pairs.body[p])
@@ -50,14 +52,16 @@ def count_fails(room):
 
 
 @device
-def into_box(points, i):
-    """Keep a point in its box."""
+def into_corridor(points, i, along):
+    """Keep a point within its margin of its way; `along`: part of the way that is over at the end of the sub-step."""
+    m = points.margin[i]
     for axis in range(3):
-        points.y[i, axis] = min(max(points.y[i, axis], points.boxes[i, axis]), points.boxes[i, 3 + axis])
+        at = points.ref[i, axis] + along * points.way[i, axis]
+        points.y[i, axis] = min(max(points.y[i, axis], at - m), at + m)
 
 
 @device
-def part_two(points, n, least, a, b):
+def part_two(points, n, least, a, b, along):
     """Push point a of A and point b of B apart along n to the least gap."""
     y, give = points.y, points.give
     lack = least - dot(n, load3(y, a, 0)) + dot(n, load3(y, b, 0))
@@ -69,9 +73,9 @@ def part_two(points, n, least, a, b):
         y[a, axis] += up * n[axis]
         y[b, axis] -= down * n[axis]
     if up > 0.0:
-        into_box(points, a)
+        into_corridor(points, a, along)
     if down > 0.0:
-        into_box(points, b)
+        into_corridor(points, b, along)
 
 
 @device
@@ -97,7 +101,7 @@ def hold_back(points, room, i, turn):
 
 
 @device
-def keep_apart(points, pairs, room, turn):
+def keep_apart(points, pairs, room, turn, along):
     """One round over the pairs that fail."""
     for chunk in range(room.fail_count.shape[0]):
         for place in range(chunk * CHUNK, chunk * CHUNK + room.fail_count[chunk]):
@@ -115,11 +119,11 @@ def keep_apart(points, pairs, room, turn):
             # A little more than is needed: others push too.
             more = 1.5 * least
             if kind == FACE:
-                part_two(points, n, more, i, j)
-                part_two(points, n, more, i, k)
-                part_two(points, n, more, i, m)
+                part_two(points, n, more, i, j, along)
+                part_two(points, n, more, i, k, along)
+                part_two(points, n, more, i, m, along)
             else:
-                part_two(points, n, more, i, k)
-                part_two(points, n, more, i, m)
-                part_two(points, n, more, j, k)
-                part_two(points, n, more, j, m)
+                part_two(points, n, more, i, k, along)
+                part_two(points, n, more, i, m, along)
+                part_two(points, n, more, j, k, along)
+                part_two(points, n, more, j, m, along)

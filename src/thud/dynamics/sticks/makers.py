@@ -97,7 +97,7 @@ def rope(
 
 def cloth(
     shape: tuple[int, int], spacing: float, pose: PoseLike = None, *, density: float = 0.3, stretch: float = 0.0,
-    shear: float = 1e-5, bend: float | None = 1e-2, thickness: float | None = None, **options: Any,
+    shear: float | None = None, bend: float | None = None, thickness: float | None = None, **options: Any,
 ) -> Sticks:  # fmt: skip
     """A sheet of rows x columns points in the plane z = 0 of a frame, its middle at the origin, columns along x. Point (row,
     column) has the index row * columns + column.
@@ -108,11 +108,14 @@ def cloth(
     spacing : metres between neighbours
     pose : of the frame
     density : kg / m^2
-    stretch, shear, bend : compliances, m/N, of sticks along the threads, across them, and between every other point; no `bend`
-        for None
+    stretch, shear, bend : compliances, m/N, of sticks along the threads, across them, and between every other point. None for
+        1e-5 and 1e-2; with `method="slides"`, whose springs need short steps, for 0 and no bending sticks; inf for none
     thickness : metres; None for a quarter of the spacing
     options : of `Sticks`
     """
+    slides = options.get("method") == "slides"
+    shear = (0.0 if slides else 1e-5) if shear is None else shear
+    bend = (np.inf if slides else 1e-2) if bend is None else bend
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         raise InvalidInputError(f"shape: expected (rows, columns), got {shape!r}")
     rows, columns = (_number(value, "shape", 2) for value in shape)
@@ -127,7 +130,7 @@ def cloth(
     along = np.concatenate([_joined(at[:, :-1], at[:, 1:]), _joined(at[:-1], at[1:])])
     across = np.concatenate([_joined(at[:-1, :-1], at[1:, 1:]), _joined(at[:-1, 1:], at[1:, :-1])])
     sticks, soft = [along, across], [np.full(len(along), float(stretch)), np.full(len(across), float(shear))]
-    if bend is not None:
+    if bend < np.inf:
         over = np.concatenate([_joined(at[:, :-2], at[:, 2:]), _joined(at[:-2], at[2:])])
         sticks.append(over)
         soft.append(np.full(len(over), float(bend)))

@@ -1,91 +1,93 @@
-"""Pairs of points and faces, and of edges, that may come near each other before their points leave their boxes."""
+"""Pairs of points and faces, and of edges, that may come near each other before their points leave their corridors."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats
 from thud._core.threads import run_rows
-from thud.dynamics.sticks.grid import fill_table, gather_pairs, grid_pairs, item_boxes, item_cells
-from thud.dynamics.sticks.tolerances import CELL, CHUNK, ENTRIES, PARTS
-from thud.dynamics.sticks.types import CONTACT, Grid, Int32, Pairs, Room
+from thud.dynamics.sticks.elements import Elements
+from thud.dynamics.sticks.tolerances import CHUNK, LEAF, PARTS
+from thud.dynamics.sticks.tree import (
+    element_boxes,
+    gather_pairs,
+    leaf_boxes,
+    own_features,
+    pairs_with_bodies,
+    pairs_within,
+    upper_boxes,
+)
+from thud.dynamics.sticks.types import CONTACT, Bytes, Found, Int32, Pairs, Points, Room, Tree
 
 
 class PairFinder:
     """Keeps its memory from step to step."""
 
     def __init__(self) -> None:
-        self._room_a_part = 256
-        self._slabs: tuple[Int32, np.ndarray, Int32] | None = None
-        self._out: Pairs | None = None
+        self._found = _new_found(256)
+        self._out = _new_pairs(0)
+        self._count = 0
         self._room: Room | None = None
-        self._items: tuple[Floats, Int32, Ints] | None = None
+        self._tree: Tree | None = None
 
-    def find(
-        self, boxes: Floats, items: Int32, kinds: Ints, bodies: Int32, reach: float, itself: bool, threads: int | None
-    ) -> Pairs:
-        """Pairs whose boxes come within `reach` of each other.
+    def refit(self, elements: Elements, points: Points, reach: float, threads: int | None) -> None:
+        """Corridors of the elements, wider by a reach, and of the tree over them. What was found before is forgotten."""
+        self._count = 0
+        self.refit_again(elements, points, reach, threads)
 
-        boxes : (N + 3T, 6) of points; items: (I, 3) points, edges and faces, of each kind those of cloth first; kinds: (4,) first
-        edge, first face, number of items, N; bodies: (T,) of the triangles
-        """
-        count, own = len(items), int(kinds[3])
-        if not count:
-            return _no_pairs()
-        if self._items is None or len(self._items[0]) < count:
-            more = count + count // 2
-            self._items = np.empty((more, 6)), np.empty((more, 6), np.int32), np.empty(more, np.int64)
-        ways, cells, many = (array[:count] for array in self._items)
-        run_rows(item_boxes, count, threads, boxes, items, 0.5 * reach, ways)
-        cloth = boxes[:own]
-        within = np.concatenate([cloth[:, :3].min(axis=0) - 0.5 * reach, cloth[:, 3:].max(axis=0) + 0.5 * reach])
-        # Cells by the mean size of what is in cloth.
-        cloth_items = items[:, 0] < own
-        size = CELL * float((ways[cloth_items, 3:] - ways[cloth_items, :3]).max(axis=1).mean())
-        none = np.empty(0, np.int64)
+    def refit_again(self, elements: Elements, points: Points, reach: float, threads: int | None) -> None:
+        """The same; what was found before is kept."""
+        own, owns = elements.ordered, elements.owns
+        if self._tree is None or self._tree.elements is not own:
+            leaves = max(PARTS, 1 << (len(own) // LEAF).bit_length() >> 1)
+            self._tree = Tree(own, owns, np.empty((len(own), 12)), np.empty((2 * leaves, 12)))
+        tree = self._tree
+        run_rows(element_boxes, len(own), threads, points, own, reach, tree.boxes)
+        run_rows(leaf_boxes, len(tree.nodes) // 2, threads, tree.boxes, tree.nodes)
+        upper_boxes(tree.nodes)
+
+    def with_bodies(self, points: Points, corners: Floats, bodies: Int32, reach: float, threads: int | None) -> None:
+        """Add pairs of cloth with triangles of bodies, (T, 9) now."""
+        if not len(bodies):
+            return
+        table = np.empty(1 << int(8 * len(bodies)).bit_length(), np.int32)
+        owns: Bytes = np.empty(len(bodies), np.uint8)
+        own_features(corners, bodies, table, owns)
+        self._search(pairs_with_bodies, threads, points, reach, bodies, owns)
+
+    def with_itself(self, points: Points, reach: float, threads: int | None) -> None:
+        """Add pairs of cloth with itself."""
+        self._search(pairs_within, threads, points, reach)
+
+    def _search(self, kernel: object, threads: int | None, points: Points, reach: float, *more: object) -> None:
         while True:
-            sides = np.floor((within[3:] - within[:3]) / size).astype(np.int64) + 1
-            if sides.astype(np.float64).prod() < 2.0**62 and sides.max() < 2**31:
-                grid = Grid(items, ways, cells, none, none.astype(np.int32), none, kinds, sides)
-                run_rows(item_cells, count, threads, grid, within, size, many)
-                total = int(many.sum())
-                if total <= ENTRIES * count + 4096:
-                    break
-            size *= 1.6
-        bits = max(6, int(total).bit_length())
-        grid = grid._replace(
-            starts=np.empty((1 << bits) + 1, np.int64), entry=np.empty(total, np.int32), key=np.empty(total, np.int64)
-        )
-        fill_table(grid, bits)
-        found = np.empty(PARTS, np.int64)
-        while True:
-            room = self._room_a_part
-            if self._slabs is None or self._slabs[0].shape[1] != room:
-                self._slabs = (
-                    np.empty((PARTS, room, 4), np.int32), np.empty((PARTS, room), np.uint8), np.empty((PARTS, room), np.int32)
-                )  # fmt: skip
-            run_rows(
-                grid_pairs, PARTS, threads, grid, int(itself), bodies, PARTS, found, *self._slabs, rows_per_chunk=4
-            )  # fmt: skip
-            most = int(found.max())
-            if most <= room:
+            found = self._found
+            run_rows(kernel, PARTS, threads, points, self._tree, reach, PARTS, *more, found, rows_per_chunk=2)
+            most = int(found.count.max())
+            if most <= found.points.shape[1]:
                 break
-            self._room_a_part = most + most // 2
-        return self._gathered(found)
+            self._found = _new_found(most + most // 2)
+        total = self._count + int(found.count.sum())
+        if len(self._out.kind) < total:
+            fresh = _new_pairs(total + total // 2)
+            for old, new in zip(self._out, fresh, strict=True):
+                new[: self._count] = old[: self._count]
+            self._out = fresh
+        gather_pairs(found, self._out, self._count)
+        self._count = total
 
-    def _gathered(self, found: Ints) -> Pairs:
-        total = int(found.sum())
-        if self._out is None or len(self._out.kind) < total:
-            more = total + total // 2
-            self._out = Pairs(np.empty((more, 4), np.int32), np.empty(more, np.uint8), np.empty(more, np.int32))
-        out = Pairs(self._out.points[:total], self._out.kind[:total], self._out.body[:total])
-        assert self._slabs is not None
-        gather_pairs(found, *self._slabs, out)
-        return out
+    def pairs(self) -> Pairs:
+        """All that were added."""
+        return Pairs(*(array[: self._count] for array in self._out))
 
-    def room(self, pairs: Pairs, points: int) -> Room:
+    def clear(self) -> Pairs:
+        """None."""
+        self._count = 0
+        return self.pairs()
+
+    def room(self, points: int) -> Room:
         """For what is found among them."""
-        chunks = -(-len(pairs.kind) // CHUNK)
+        chunks = -(-self._count // CHUNK)
         if self._room is None or len(self._room.contact_count) < chunks or len(self._room.stamp) != points:
             more = chunks + chunks // 2
             size = more * CHUNK
@@ -98,5 +100,13 @@ class PairFinder:
         )
 
 
-def _no_pairs() -> Pairs:
-    return Pairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0, np.int32))
+def _new_found(room: int) -> Found:
+    return Found(
+        np.empty(PARTS, np.int64), np.empty((PARTS, room, 4), np.int32), np.empty((PARTS, room), np.uint8),
+        np.empty((PARTS, room), np.int32), np.empty((PARTS, room), np.float32),
+    )  # fmt: skip
+
+
+def _new_pairs(count: int) -> Pairs:
+    return Pairs(np.empty((count, 4), np.int32), np.empty(count, np.uint8), np.empty(count, np.int32), np.empty(count, np.float32))
+

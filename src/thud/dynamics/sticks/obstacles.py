@@ -15,7 +15,7 @@ from thud.dynamics.characters.reach import grid_in_reach, half_space_in_reach
 from thud.dynamics.characters.solids import solids_of
 from thud.dynamics.sticks.reach import block_boxes, corners_before, grid_near, mesh_near, plane_near
 from thud.dynamics.sticks.tolerances import BLOCK, SEGMENTS
-from thud.dynamics.sticks.types import Int32
+from thud.dynamics.sticks.types import Int32, Points
 from thud.gates import as_poses
 from thud.mesh.trees import box_tree
 from thud.pairing.leaves import placed
@@ -144,14 +144,14 @@ class Gatherer:
         self._corners = np.empty((1024, 9))
 
     def gather(
-        self, world: CollisionQueries, boxes: Floats, items: Int32, reach: float, mask: int, ignore: Ints,
+        self, world: CollisionQueries, points: Points, items: Int32, reach: float, mask: int, ignore: Ints,
         seen: tuple[Ints, Floats, Floats],
     ) -> Obstacles:  # fmt: skip
-        """What is in reach of items (I, 3) of points with boxes (N, 6). `seen`: as `PoseMemory.look` says."""
+        """What is in reach of items (I, 3) of points on their ways. `seen`: as `PoseMemory.look` says."""
         handles, before, now = seen
         blocks = -(-len(items) // BLOCK)
         rooms = np.empty((blocks, 6))
-        run_rows(block_boxes, blocks, world.threads, boxes, items, reach, BLOCK, rooms)
+        run_rows(block_boxes, blocks, world.threads, points, items, reach, BLOCK, rooms)
         within = np.concatenate([rooms[:, :3].min(axis=0), rooms[:, 3:].max(axis=0)])
         way = travels(world, handles, before, now, within)
         rooms[:, :3] -= way

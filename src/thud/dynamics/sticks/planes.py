@@ -80,21 +80,19 @@ def gap_along(kind, n, p0, p1, p2, p3):
 
 @device
 def _apart(kind, a, b, c, d, e, f, g, h, reach):
-    """Along one axis: a, b, c, d at the begin, e, f, g, h at the end."""
+    """Along one axis, at the begin (a, b, c, d) and at the end (e, f, g, h), on the same side."""
     if kind == FACE:
-        return (
-            min(a, e) - max(max(max(b, c), max(d, f)), max(g, h)) > reach
-            or min(min(min(b, c), min(d, f)), min(g, h)) - max(a, e) > reach
+        return (a - max(b, max(c, d)) > reach and e - max(f, max(g, h)) > reach) or (
+            min(b, min(c, d)) - a > reach and min(f, min(g, h)) - e > reach
         )
-    return (
-        min(min(a, b), min(e, f)) - max(max(c, d), max(g, h)) > reach
-        or min(min(c, d), min(g, h)) - max(max(a, b), max(e, f)) > reach
+    return (min(a, b) - max(c, d) > reach and min(e, f) - max(g, h) > reach) or (
+        min(c, d) - max(a, b) > reach and min(g, h) - max(e, f) > reach
     )
 
 
 @device
 def ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
-    """Whether the boxes of the ways of A and B are farther apart than a reach."""
+    """Whether A and B are apart by more than a reach along an axis of the world, from the begin to the end."""
     return (
         _apart(kind, x0[0], x1[0], x2[0], x3[0], y0[0], y1[0], y2[0], y3[0], reach)
         or _apart(kind, x0[1], x1[1], x2[1], x3[1], y0[1], y1[1], y2[1], y3[1], reach)

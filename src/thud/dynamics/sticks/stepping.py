@@ -13,18 +13,18 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.dynamics.step_solver import part_of
 from thud.dynamics.sticks.contacts import find_contacts, solve_contacts, sum_pushes
-from thud.dynamics.sticks.holding import count_fails, find_fails, keep_apart
+from thud.dynamics.sticks.holding import count_fails, find_fails, into_corridor, keep_apart
 from thud.dynamics.sticks.relaxing import pull_springs, relax_sticks, slack_stick, solve_sticks
-from thud.dynamics.sticks.tolerances import ALL_ROUNDS, PUSH_ROUNDS
+from thud.dynamics.sticks.tolerances import ALL_ROUNDS, PUSH_ROUNDS, SINGLE
 from thud.dynamics.sticks.types import CONTACTS, CROSSED, DONE, FADE, HELD, OUTSIDE, PULL, PUSHES, H
 from thud.dynamics.team import wait
 from thud.math.vec3 import load3, sub
 
 
 @device
-def predict(points, rules, start, stop, along):
-    """Where points would be at the end of a sub-step if nothing but gravity acted, and how many leave their boxes. `along`: part
-    of the step that is over then."""
+def predict(points, rules, start, stop, along, passed):
+    """Where points would be at the end of a sub-step if nothing but gravity acted, and how many leave their corridors. `along`,
+    `passed`: parts of the step and of the corridors that are over then."""
     h, own, outside = rules[H], points.velocity.shape[0], 0
     for i in range(start, stop):
         for axis in range(3):
@@ -33,26 +33,51 @@ def predict(points, rules, start, stop, along):
                 points.y[i, axis] = points.x[i, axis] + h * speed
             else:
                 points.y[i, axis] = points.before[i, axis] + along * (points.after[i, axis] - points.before[i, axis])
-        out = False
+        out, far2 = False, 0.0
         for axis in range(3):
-            out |= points.y[i, axis] < points.boxes[i, axis] or points.y[i, axis] > points.boxes[i, 3 + axis]
-        outside += 1 if out and i < own else 0
+            off = points.y[i, axis] - points.ref[i, axis] - passed * points.way[i, axis]
+            out |= abs(off) > points.margin[i]
+            far2 += off * off
+        if i < own and points.give[i] > 0.0:
+            outside += 1 if out else 0
+            points.stray[i] = max(points.stray[i], np.float32(math.sqrt(far2) * (1.0 + SINGLE)))
     return outside
 
 
 @device
-def stay_in_boxes(points, start, stop):
+def stay_in_corridors(points, start, stop, passed):
     """Points that something pushes stay where the pairs are good for."""
     for i in range(start, min(stop, points.velocity.shape[0])):
         if points.give[i] > 0.0:
-            for axis in range(3):
-                points.y[i, axis] = min(max(points.y[i, axis], points.boxes[i, axis]), points.boxes[i, 3 + axis])
+            into_corridor(points, i, passed)
+            note_stray(points, i, passed)
 
 
 @device
-def finish(points, start, stop, h):
+def note_stray(points, i, passed):
+    """By what a point is off its way at the end of a sub-step, if that is more than at its begin."""
+    far2 = 0.0
+    for axis in range(3):
+        off = points.y[i, axis] - points.ref[i, axis] - passed * points.way[i, axis]
+        far2 += off * off
+    points.stray[i] = max(points.stray[i], np.float32(math.sqrt(far2) * (1.0 + SINGLE)))
+
+
+@device
+def note_strays(points, start, stop, passed):
+    """The same after points were pushed."""
+    for i in range(start, min(stop, points.velocity.shape[0])):
+        if points.give[i] > 0.0:
+            note_stray(points, i, passed)
+
+
+@device
+def finish(points, start, stop, h, passed):
     """Velocities from the ways; the end is the next begin."""
     for i in range(start, stop):
+        points.stray[i] = np.float32(0.0)
+        if i < points.velocity.shape[0] and points.give[i] > 0.0:
+            note_stray(points, i, passed)
         for axis in range(3):
             if i < points.velocity.shape[0]:
                 points.velocity[i, axis] = (points.y[i, axis] - points.x[i, axis]) / h
@@ -60,21 +85,23 @@ def finish(points, start, stop, h):
 
 
 @kernel(
-    "i8, i8, i4[::1], stick_points, stick_net, stick_pairs, stick_room, f8[::1], f8[::1], i8, i8, i8, f8[:,::1], i8[::1],"
-    " i8[::1]"
+    "i8, i8, i4[::1], stick_points, stick_net, stick_pairs, stick_room, f8[::1], f8[::1], i8, i8, i8, i8, f8[:,::1],"
+    " i8[::1], i8[::1]"
 )
 def step_sticks(
-    member, members, meeting, points, net, pairs, room, rules, friction, slides, substeps, iterations, pushes, votes, counts
-):
-    """Sub-steps from counts[DONE] on, by one member of a team; ends early where points leave their boxes."""
+    member, members, meeting, points, net, pairs, room, rules, friction, slides, substeps, until, iterations, pushes, votes,
+    counts,
+):  # fmt: skip
+    """Sub-steps from counts[DONE] to `until`, by one member of a team; ends early where points leave their corridors."""
     h = rules[H]
     low, high = part_of(0, points.x.shape[0], member, members)
     first_stick, last_stick = part_of(0, net.rest.shape[0], member, members)
     first_chunk, last_chunk = part_of(0, room.contact_count.shape[0], member, members)
     colours = net.colours.shape[0] - 1
     begin = counts[DONE]
-    for s in range(begin, substeps):
-        votes[member] = predict(points, rules, low, high, np.float64(s + 1) / np.float64(substeps))
+    for s in range(begin, until):
+        passed = np.float64(s + 1 - begin) / np.float64(until - begin)
+        votes[member] = predict(points, rules, low, high, np.float64(s + 1) / np.float64(substeps), passed)
         for k in range(first_stick, last_stick):
             net.tension[k] = 0.0
         wait(meeting, members)
@@ -105,7 +132,7 @@ def step_sticks(
             if member == 0:
                 solve_contacts(points, pairs, room)
             wait(meeting, members)
-        stay_in_boxes(points, low, high)
+        stay_in_corridors(points, low, high, passed)
         wait(meeting, members)
         if member == 0:
             counts[CONTACTS] = sum_pushes(points, pairs, room, rules, pushes)
@@ -125,9 +152,11 @@ def step_sticks(
                 if turn == ALL_ROUNDS:
                     counts[CROSSED] += fails
                 else:
-                    keep_apart(points, pairs, room, turn)
+                    keep_apart(points, pairs, room, turn, passed)
             wait(meeting, members)
-        finish(points, low, high, h)
+            note_strays(points, low, high, passed)
+            wait(meeting, members)
+        finish(points, low, high, h, passed)
         if member == 0:
             counts[DONE] = s + 1
         wait(meeting, members)

@@ -14,12 +14,12 @@ from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import check_threads, core_count, run_rows
 from thud.dynamics.sticks.elements import Elements, least_size
 from thud.dynamics.sticks.gates import Asked, as_each, as_indices, check_world, colour_order, gate
-from thud.dynamics.sticks.grid import way_boxes
 from thud.dynamics.sticks.near_pairs import PairFinder
 from thud.dynamics.sticks.obstacles import CollisionQueries, Gatherer, Obstacles, PoseMemory
 from thud.dynamics.sticks.pushing import push_bodies
 from thud.dynamics.sticks.stepping import step_sticks, stick_errors
-from thud.dynamics.sticks.tolerances import MARGIN, SLACK, THICKEST
+from thud.dynamics.sticks.tolerances import MARGIN, SLACK, STRAY, THICKEST, WIDEST
+from thud.dynamics.sticks.tree import foresee, mark_points
 from thud.dynamics.sticks.types import (
     BODY_GAP,
     CONTACTS,
@@ -28,7 +28,6 @@ from thud.dynamics.sticks.types import (
     DONE,
     FADE,
     HELD,
-    OUTSIDE,
     OWN_FRICTION,
     OWN_GAP,
     PULL,
@@ -152,7 +151,7 @@ class Sticks:
         self.damping, self.tolerance = as_positive(damping, "damping", zero=True), as_positive(tolerance, "tolerance")
         check_threads(threads)
         self.threads = threads
-        self._elements = Elements(len(self), self.sticks, asked.faces, self.collide)
+        self._elements = Elements(self.position, self.sticks, asked.faces, self.collide)
         least = least_size(self.position, asked.faces, self._elements.edges)
         if self.self_collision and self.thickness > THICKEST * least:
             raise InvalidInputError(
@@ -170,7 +169,7 @@ class Sticks:
             self.mode[order].astype(np.int8), self._alive[order], np.zeros(len(order)), colours,
         )  # fmt: skip
         self._finder, self._gatherer, self._memory = PairFinder(), Gatherer(), PoseMemory()
-        self._edge_length = self._mean_edge()
+        self._edge_length, self._stray = self._mean_edge(), np.zeros(len(self))
 
     def __len__(self) -> int:
         return len(self.position)
@@ -277,12 +276,13 @@ class Sticks:
         rules[OWN_GAP], rules[BODY_GAP], rules[OWN_FRICTION] = self.thickness, 0.5 * self.thickness, self.friction
         seen = self._memory.look(world) if world is not None else None
         begin = self.position.copy()
+        foreseen = begin + seconds * (self.velocity + 0.5 * seconds * pull)
         counts, searches = np.zeros(COUNTS, np.int64), 0
         members = 1 if len(self) < _FEW_POINTS else self.threads or core_count()
         votes = np.zeros(members, np.int64)
         felt: list[tuple[Obstacles, Floats]] = []
         while counts[DONE] < self.substeps:
-            points, pairs, room, obstacles = self._look(world, seen, begin, int(counts[DONE]), seconds, rules)
+            points, pairs, room, obstacles, until = self._look(world, seen, begin, int(counts[DONE]), seconds, rules)
             searches += 1
             friction, pushes = np.zeros(1), np.zeros((1, PUSH))
             if obstacles is not None and len(obstacles.handles):
@@ -291,9 +291,10 @@ class Sticks:
                 felt.append((obstacles, pushes))
             run_team(
                 step_sticks, members, points, self._net, pairs, room, rules, friction, int(self.method == "slides"),
-                self.substeps, self.iterations, pushes, votes, counts,
+                self.substeps, until, self.iterations, pushes, votes, counts,
             )  # fmt: skip
             self.position[:] = points.x[: len(self)]
+        self._stray = np.abs(self.position - foreseen).max(axis=1)
         if not np.isfinite(self.position).all():
             raise InvalidInputError("dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md")
         if world is not None:
@@ -304,32 +305,41 @@ class Sticks:
     def _look(
         self, world: CollisionQueries | None, seen: tuple[Ints, Floats, Floats] | None, begin: Floats, done: int, seconds: float,
         rules: Floats,
-    ) -> tuple[Points, Pairs, Room, Obstacles | None]:  # fmt: skip
-        """Points and triangles, and pairs of them that may come near each other in what is left of the step."""
+    ) -> tuple[Points, Pairs, Room, Obstacles | None, int]:  # fmt: skip
+        """Points and triangles, and pairs of them that may come near each other up to a sub-step, the last."""
         own = len(self)
         give = np.where(self._pinned, 0.0, 1.0 / self.mass)
         after = np.where(self._pinned[:, None], self._target, self.position)
-        points = Points(
-            self.position.copy(), np.empty((own, 3)), begin, after, self.velocity, give, np.empty((own, 6))
-        )  # fmt: skip
+        room = np.zeros((own, 3)), np.zeros((own, 3)), np.full(own, np.inf), np.zeros(own, np.float32)
+        points = Points(self.position.copy(), np.empty((own, 3)), begin, after, self.velocity, give, *room)
+        finder, threads, left = self._finder, self.threads, self.substeps - done
         if world is None and not self.self_collision:
-            points.boxes[:, :3], points.boxes[:, 3:] = -np.inf, np.inf
-            none = Pairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0, np.int32))
-            return points, none, self._finder.room(none, own), None
-        left = seconds * (1.0 - done / self.substeps)
-        margin = MARGIN * self._edge_length
-        run_rows(way_boxes, own, self.threads, points, left, margin, rules[PULL : PULL + 3].copy())
-        obstacles, body = None, np.empty(0, np.int32)
-        reach = (1.0 + SLACK) * max(rules[BODY_GAP], rules[OWN_GAP] if self.self_collision else 0.0)
+            return points, finder.clear(), finder.room(own), None, self.substeps
+        # How far ahead: not far where points go other ways than foreseen.
+        unsure = float(self._stray.mean()) / (WIDEST * self._edge_length)
+        ahead = min(left, max(1, int(self.substeps / max(unsure, 1.0))))
+        margin = MARGIN * self._edge_length + STRAY * self._stray * (ahead / self.substeps)
+        rule = (seconds * ahead / self.substeps, ahead / left, margin, rules[PULL : PULL + 3].copy())
+        obstacles, reach = None, (1.0 + SLACK) * float(rules[BODY_GAP])
+        stops = np.ones(own, np.uint8)
+        finder.clear()
         if world is not None and seen is not None:
-            obstacles = self._gatherer.gather(
-                world, points.boxes, self._elements.blocks, (1.0 + SLACK) * rules[BODY_GAP], self.mask, self.ignore, seen
-            )
-            body = obstacles.body
+            run_rows(foresee, own, threads, points, *rule, stops)
+            obstacles = self._gatherer.gather(world, points, self._elements.ordered, reach, self.mask, self.ignore, seen)
             points = _with_triangles(points, obstacles, done / self.substeps)
-        items, kinds = self._elements.items(len(body))
-        pairs = self._finder.find(points.boxes, items, kinds, body, reach, self.self_collision, self.threads)
-        return points, pairs, self._finder.room(pairs, own), obstacles
+            if len(obstacles.body):
+                run_rows(foresee, len(points.x), threads, points, *rule, stops)
+                finder.refit(self._elements, points, 0.0, threads)
+                finder.with_bodies(points, obstacles.after, obstacles.body, reach, threads)
+        # Points that may meet a body may stop on their way; the others go on.
+        stops[:] = 0
+        mark_points(finder.pairs(), stops)
+        run_rows(foresee, len(points.x), threads, points, *rule, stops)
+        if self.self_collision:
+            reach = (1.0 + SLACK) * float(rules[OWN_GAP])
+            finder.refit_again(self._elements, points, 0.5 * reach, threads)
+            finder.with_itself(points, reach, threads)
+        return points, finder.pairs(), finder.room(own), obstacles, done + ahead
 
     def _ended(self, counts: Ints, searches: int, h: float, points: Points) -> StickStep:
         """What happened."""
@@ -371,7 +381,7 @@ class Sticks:
             "sticks": self.sticks.copy(), "rest": self.rest.copy(), "compliance": self.compliance.copy(),
             "mode": self.mode.copy(), "tear": self.tear.copy(), "collide": self.collide.copy(),
             "faces": self._elements.faces.copy(), "alive": self.alive, "pinned": self.pinned, "target": self._target.copy(),
-            "edge_length": self._edge_length, "thickness": self.thickness, "friction": self.friction,
+            "edge_length": self._edge_length, "stray": self._stray.copy(), "thickness": self.thickness, "friction": self.friction,
             "self_collision": self.self_collision, "gravity": None if self.gravity is None else self.gravity.copy(),
             "damping": self.damping, "method": self.method, "substeps": self.substeps, "iterations": self.iterations,
             "tolerance": self.tolerance, "mask": self.mask, "ignore": self.ignore.copy(), "threads": self.threads,
@@ -383,7 +393,7 @@ class Sticks:
         """The sticks of a `state()`; whatever is wrong with it is an `InvalidInputError`."""
         given = dict(state)
         kept = {}
-        for name in ("alive", "target", "edge_length", "seen_handles", "seen_poses"):
+        for name in ("alive", "target", "edge_length", "stray", "seen_handles", "seen_poses"):
             if name not in given:
                 raise InvalidInputError(f"state: {name!r} is missing")
             kept[name] = given.pop(name)
@@ -400,6 +410,7 @@ class Sticks:
         if len(target) != len(made):
             raise InvalidInputError(f"target: expected {len(made)} rows, got {len(target)}")
         made._target, made._edge_length = target.copy(), as_positive(kept["edge_length"], "edge_length")
+        made._stray = as_each(kept["stray"], "stray", len(made))
         poses = as_points(kept["seen_poses"], "seen_poses", width=12)
         made._memory.restore(np.asarray(kept["seen_handles"], np.int64).copy(), poses.copy())
         return made
@@ -411,9 +422,9 @@ def _with_triangles(points: Points, obstacles: Obstacles, along: float) -> Point
     """Points, then the corners of triangles, which have gone a part of their ways."""
     before, after = obstacles.before.reshape(-1, 3), obstacles.after.reshape(-1, 3)
     x = before + along * (after - before)
-    boxes = np.concatenate([np.minimum(x, after), np.maximum(x, after)], axis=1)
+    total = len(points.x) + len(x)
     return Points(
-        np.concatenate([points.x, x]), np.empty((len(points.x) + len(x), 3)), np.concatenate([points.before, before]),
+        np.concatenate([points.x, x]), np.empty((total, 3)), np.concatenate([points.before, before]),
         np.concatenate([points.after, after]), points.velocity, np.concatenate([points.give, np.zeros(len(x))]),
-        np.concatenate([points.boxes, boxes]),
+        np.empty((total, 3)), np.empty((total, 3)), np.empty(total), np.zeros(total, np.float32),
     )  # fmt: skip

@@ -6,11 +6,13 @@ from __future__ import annotations
 SEGMENTS = 48
 
 #: How far a point may stray from its foreseen way before near pairs are looked for again, in mean lengths of the edges. With
-#: more there are more pairs to look at, with less they are looked for more often.
-MARGIN = 0.2
+#: more there are more pairs to look at, with less they are looked for more often. And STRAY times what it strayed by in the
+#: step before.
+MARGIN = 0.1
+STRAY = 1.0
 
 #: Pairs that would come within this many thicknesses of the kept gap are solved as contacts: sticks move points after the look.
-SLACK = 0.5
+SLACK = 0.25
 
 #: Part of the kept gap that no pair falls below in a sub-step, whatever pushes; one that is closer already may halve its gap.
 #: It is what keeps two surfaces on their sides when more is asked of them than the solver can give.
@@ -31,14 +33,11 @@ HOLD = 0.5
 #: Pairs of a chunk (a count): members of a team take whole chunks, and what each finds stands in its chunk's own room.
 CHUNK = 512
 
-#: Parts of the table of cells, each with a room of its own for the pairs found in it (a count).
+#: Parts of a search (a count, a power of 2), each with a room of its own for the pairs found in it.
 PARTS = 64
 
-#: Side of a cell of the grid in mean sizes of the boxes in it: smaller ones take more entries, larger ones more tests.
-CELL = 2.0
-
-#: Most entries of the grid an item (a count): beyond, cells are made larger.
-ENTRIES = 24
+#: Elements of a leaf of the tree (a count): fewer make it deeper, more are tested with each other.
+LEAF = 4
 
 #: Faces, edges and points of one block (a count), whose box asks the world.
 BLOCK = 32
@@ -48,3 +47,9 @@ THICKEST = 0.5
 
 #: A stick whose length misses what it should be by this part of its rest length has not converged.
 CONVERGED = 0.01
+
+#: What a number may lose on its way to 32 bits: a little more than half a step of them.
+SINGLE = 3e-7
+
+#: Pairs are looked for so far ahead that points stray by this many mean lengths of the edges on average.
+WIDEST = 0.2

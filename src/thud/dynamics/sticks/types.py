@@ -15,6 +15,9 @@ Bytes = npt.NDArray[np.uint8]
 # Kinds of pairs: a point (0) and a face (1, 2, 3); two edges (0, 1) and (2, 3).
 FACE, EDGES = 0, 1
 
+# Bits of Tree.owns: from 0 on three points, from OWN_EDGE on three edges, whether it is a face.
+OWN_EDGE, IS_FACE = 3, 64
+
 # What a stick resists: both, being longer, being shorter.
 BOTH, LONGER, SHORTER = 0, 1, -1
 
@@ -52,8 +55,13 @@ class Points(NamedTuple):
     """(N, 3)"""
     give: Floats
     """(N + 3T,) 1 / kg; 0 for what nothing pushes."""
-    boxes: Floats
-    """(N + 3T, 6) that the points do not leave as long as the pairs are good for."""
+    ref: Floats
+    way: Floats
+    margin: Floats
+    """(N + 3T, 3), (N + 3T, 3), (N + 3T,): as long as the pairs are good for, points go from `ref` along `way`, and stray from
+    it by no more than a margin along each axis."""
+    stray: npt.NDArray[np.float32]
+    """(N + 3T,) by what they do, at the begin or at the end of the sub-step."""
 
 
 class Net(NamedTuple):
@@ -81,6 +89,8 @@ class Pairs(NamedTuple):
     """(P,)"""
     body: Int32
     """(P,) place of the body; -1 for two of cloth."""
+    slack: npt.NDArray[np.float32]
+    """(P,) metres: the two stay this far apart, less what their points stray from their ways."""
 
 
 class Room(NamedTuple):
@@ -98,21 +108,24 @@ class Room(NamedTuple):
     """(N,) round in which a point was last held back."""
 
 
-class Grid(NamedTuple):
-    """Items in cells: points, edges, faces; of each kind first those of cloth, then those of bodies."""
+class Tree(NamedTuple):
+    """E elements of cloth: faces, edges without one, points without either."""
 
-    items: Int32
-    """(I, 3) points; of an edge the last is there twice, a point three times."""
+    elements: Int32
+    """(E, 3) points; of an edge the last is there twice, a point three times."""
+    owns: Bytes
+    """(E,) bits: the points and edges that the element looks after, each one's by one element alone; IS_FACE."""
     boxes: Floats
-    """(I, 6)"""
-    cells: Int32
-    """(I, 6) first and last cell along each axis; none if last < first."""
-    starts: Ints
-    """(2^bits + 1,) where the entries of each place of the table begin."""
-    entry: Int32
-    key: Ints
-    """Item and cell of each entry, by place, then by item."""
-    kinds: Ints
-    """(4,) first edge, first face, number of items; points of cloth."""
-    sides: Ints
-    """(3,) cells along each axis."""
+    nodes: Floats
+    """(E, 12), (2 L, 12) corridors of elements and of the nodes of a heap with L leaves; see `tree.py`."""
+
+
+class Found(NamedTuple):
+    """Room for pairs that are found, in parts."""
+
+    count: Ints
+    points: Int32
+    kind: Bytes
+    body: Int32
+    slack: npt.NDArray[np.float32]
+    """(parts,), (parts, R, 4), (parts, R), (parts, R), (parts, R)"""
