@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,8 @@ def rope(
 
 def cloth(
     shape: tuple[int, int], spacing: float, pose: PoseLike = None, *, density: float = 0.3, stretch: float = 0.0,
-    shear: float | None = None, bend: float | None = None, thickness: float | None = None, **options: Any,
+    shear: float | None = None, bend: float | None = None, thickness: float | None = None,
+    tethers: Sequence[int] = (4, 16, 64), **options: Any,
 ) -> Sticks:  # fmt: skip
     """A sheet of rows x columns points in the plane z = 0 of a frame, its middle at the origin, columns along x. Point (row,
     column) has the index row * columns + column.
@@ -111,6 +113,8 @@ def cloth(
     stretch, shear, bend : compliances, m/N, of sticks along the threads, across them, and between every other point. None for
         1e-5 and 1e-2; with `method="slides"`, whose springs need short steps, for 0 and no bending sticks; inf for none
     thickness : metres; None for a quarter of the spacing
+    tethers : strings (sticks that only resist being longer) along the threads over so many spacings: no two points of a thread
+        are farther apart than along it. They carry loads far in one iteration; without them a large sheet stretches
     options : of `Sticks`
     """
     slides = options.get("method") == "slides"
@@ -134,6 +138,17 @@ def cloth(
         over = np.concatenate([_joined(at[:, :-2], at[:, 2:]), _joined(at[:-2], at[2:])])
         sticks.append(over)
         soft.append(np.full(len(over), float(bend)))
+    modes = [np.zeros(sum(len(part) for part in sticks), np.int64)]
+    for far in tethers:
+        far = _number(far, "tethers", 2)
+        # Each thread has them, so many that each point is below two.
+        step = max(1, far // 2)
+        strings = [_joined(at[:, :-far:step], at[:, far::step])] if columns > far else []
+        strings += [_joined(at[:-far:step], at[far::step])] if rows > far else []
+        for part in strings:
+            sticks.append(part)
+            soft.append(np.full(len(part), float(stretch)))
+            modes.append(np.ones(len(part), np.int64))
     # Diagonals of the faces alternate, so that neither direction is stiffer.
     a, b, c, d = at[:-1, :-1], at[:-1, 1:], at[1:, 1:], at[1:, :-1]
     even = (np.add.outer(np.arange(rows - 1), np.arange(columns - 1)) % 2 == 0)[..., None]
@@ -142,6 +157,7 @@ def cloth(
     faces = np.stack([first, second], axis=2).reshape(-1, 3)
     settings: dict[str, Any] = {
         "mass": as_positive(density, "density") * apart * apart, "compliance": np.concatenate(soft), "faces": faces,
+        "mode": np.concatenate(modes),
         "thickness": 0.25 * apart if thickness is None else thickness,
     }  # fmt: skip
     return Sticks(points, np.concatenate(sticks), **(settings | options))
