@@ -98,7 +98,7 @@ def moved(y, give, index, push, part):
 
 @device
 def solve_contacts(points, pairs, room):
-    """All contacts once, one after the other: those with bodies, which are the first pairs, come last and have the last word."""
+    """All contacts once, one after the other: those with bodies, which are the first pairs, have the last word."""
     x, y, give = points.x, points.y, points.give
     for chunk in range(room.contact_count.shape[0] - 1, -1, -1):
         for place in range(chunk * CHUNK, chunk * CHUNK + room.contact_count[chunk]):
@@ -178,4 +178,3 @@ def sum_pushes(points, pairs, room, rules, pushes):
                 pushes[b, STRUCK_TWIST + axis] += hit_twist[axis]
             pushes[b, FASTEST] = max(pushes[b, FASTEST], row[APPROACH])
     return np.int64(pressing)
-

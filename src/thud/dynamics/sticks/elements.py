@@ -18,7 +18,7 @@ class Elements:
 
     def __init__(self, points: Floats, sticks: Ints, faces: Ints, collide: Bools) -> None:
         count = len(points)
-        self.count, self.sticks, self.faces, self._start = count, sticks, faces, points.copy()
+        self.count, self.sticks, self.faces, self.start = count, sticks, faces, points.copy()
         sides = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
         keys, own = edge_keys(sides, count), edge_keys(sticks, count)
         order = np.argsort(own, kind="stable")
@@ -55,7 +55,7 @@ class Elements:
             np.full(len(self.triangles), IS_FACE), np.zeros(len(lone_edges) + len(alone), np.int64)
         ])  # fmt: skip
         # Neighbours in the sheet are neighbours in the tree.
-        middle = self._start[every].mean(axis=1)
+        middle = self.start[every].mean(axis=1)
         order = morton_order(middle)
         self.ordered: Int32 = np.ascontiguousarray(every[order])
         owns = owns[order]

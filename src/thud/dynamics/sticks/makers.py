@@ -168,8 +168,8 @@ def _joined(a: Ints, b: Ints) -> Ints:
 
 
 def rag_doll(pose: PoseLike = None, *, height: float = 1.8, mass: float = 75.0, **options: Any) -> Sticks:
-    """A figure of sixteen points, as in [Slides] ("particle/stick configuration used in Hitman"): a rigid trunk, limbs of single
-    sticks, and sticks that only resist being shorter where a joint has its limits. It stands at the origin of its frame.
+    """A figure of sixteen points, as in [Slides] ("particle/stick configuration used in Hitman"): a rigid trunk, limbs of
+    single sticks, and sticks that only resist being shorter where a joint has its limits. It stands at the origin of its frame.
 
     Parameters
     ----------

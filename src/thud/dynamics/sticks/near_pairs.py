@@ -63,22 +63,24 @@ class PairFinder:
         while True:
             found = self._found
             run_rows(kernel, PARTS, threads, points, self._tree, reach, PARTS, *more, found, rows_per_chunk=2)
-            most = int(found.count.max())
+            most = int(found.total.max())
             if most <= found.points.shape[1]:
                 break
             self._found = _new_found(most + most // 2)
-        total = self._count + int(found.count.sum())
+        total = self._count + int(found.total.sum())
         if len(self._out.kind) < total:
             fresh = _new_pairs(total + total // 2)
-            for old, new in zip(self._out, fresh, strict=True):
-                new[: self._count] = old[: self._count]
+            old, many = self._out, self._count
+            fresh.points[:many], fresh.kind[:many] = old.points[:many], old.kind[:many]
+            fresh.body[:many], fresh.slack[:many] = old.body[:many], old.slack[:many]
             self._out = fresh
         gather_pairs(found, self._out, self._count)
         self._count = total
 
     def pairs(self) -> Pairs:
         """All that were added."""
-        return Pairs(*(array[: self._count] for array in self._out))
+        out, many = self._out, self._count
+        return Pairs(out.points[:many], out.kind[:many], out.body[:many], out.slack[:many])
 
     def clear(self) -> Pairs:
         """None."""
@@ -95,9 +97,7 @@ class PairFinder:
                 np.zeros(more, np.int64), np.empty(size, np.int32), np.empty((size, CONTACT)), np.zeros(more, np.int64),
                 np.empty(size, np.int32), np.empty((size, 4)), np.empty(points, np.int32),
             )  # fmt: skip
-        return self._room._replace(
-            contact_count=self._room.contact_count[:chunks], fail_count=self._room.fail_count[:chunks]
-        )
+        return self._room._replace(contact_count=self._room.contact_count[:chunks], fail_count=self._room.fail_count[:chunks])
 
 
 def _new_found(room: int) -> Found:
@@ -108,5 +108,6 @@ def _new_found(room: int) -> Found:
 
 
 def _new_pairs(count: int) -> Pairs:
-    return Pairs(np.empty((count, 4), np.int32), np.empty(count, np.uint8), np.empty(count, np.int32), np.empty(count, np.float32))
-
+    return Pairs(
+        np.empty((count, 4), np.int32), np.empty(count, np.uint8), np.empty(count, np.int32), np.empty(count, np.float32)
+    )

@@ -137,8 +137,8 @@ class Sticks:
         threads: int | None = None,
     ) -> None:
         asked = gate(
-            Asked(points, sticks, faces, mass, rest, compliance, mode, tear, collide, pinned, velocity, gravity, method, substeps,
-                  iterations, mask, ignore)
+            Asked(points, sticks, faces, mass, rest, compliance, mode, tear, collide, pinned, velocity, gravity, method,
+                  substeps, iterations, mask, ignore)
         )  # fmt: skip
         self.position, self.velocity, self.mass = asked.position, asked.velocity, asked.mass
         self.sticks, self.rest, self.compliance = asked.sticks, asked.rest, asked.compliance
@@ -296,15 +296,17 @@ class Sticks:
             self.position[:] = points.x[: len(self)]
         self._stray = np.abs(self.position - foreseen).max(axis=1)
         if not np.isfinite(self.position).all():
-            raise InvalidInputError("dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md")
+            raise InvalidInputError(
+                "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"
+            )
         if world is not None:
             for obstacles, pushes in felt:
                 push_bodies(world, obstacles, pushes)
         return self._ended(counts, searches, float(rules[H]), points)
 
     def _look(
-        self, world: CollisionQueries | None, seen: tuple[Ints, Floats, Floats] | None, begin: Floats, done: int, seconds: float,
-        rules: Floats,
+        self, world: CollisionQueries | None, seen: tuple[Ints, Floats, Floats] | None, begin: Floats, done: int,
+        seconds: float, rules: Floats,
     ) -> tuple[Points, Pairs, Room, Obstacles | None, int]:  # fmt: skip
         """Points and triangles, and pairs of them that may come near each other up to a sub-step, the last."""
         own = len(self)
@@ -321,25 +323,32 @@ class Sticks:
         margin = MARGIN * self._edge_length + STRAY * self._stray * (ahead / self.substeps)
         rule = (seconds * ahead / self.substeps, ahead / left, margin, rules[PULL : PULL + 3].copy())
         obstacles, reach = None, (1.0 + SLACK) * float(rules[BODY_GAP])
-        stops = np.ones(own, np.uint8)
+        stops = np.zeros(own)
         finder.clear()
         if world is not None and seen is not None:
             run_rows(foresee, own, threads, points, *rule, stops)
             obstacles = self._gatherer.gather(world, points, self._elements.ordered, reach, self.mask, self.ignore, seen)
             points = _with_triangles(points, obstacles, done / self.substeps)
             if len(obstacles.body):
-                run_rows(foresee, len(points.x), threads, points, *rule, stops)
-                finder.refit(self._elements, points, 0.0, threads)
-                finder.with_bodies(points, obstacles.after, obstacles.body, reach, threads)
+                self._meet_bodies(points, obstacles, reach, rule, stops)
+                if stops.max() > 0.0:
+                    # What a body pushes may meet others.
+                    self._meet_bodies(points, obstacles, reach, rule, np.maximum(stops, 0.0))
         # Points that may meet a body may stop on their way; the others go on.
-        stops[:] = 0
-        mark_points(finder.pairs(), stops)
+        mark_points(points, finder.pairs(), stops)
         run_rows(foresee, len(points.x), threads, points, *rule, stops)
         if self.self_collision:
             reach = (1.0 + SLACK) * float(rules[OWN_GAP])
             finder.refit_again(self._elements, points, 0.5 * reach, threads)
             finder.with_itself(points, reach, threads)
         return points, finder.pairs(), finder.room(own), obstacles, done + ahead
+
+    def _meet_bodies(self, points: Points, obstacles: Obstacles, reach: float, rule: tuple[Any, ...], stops: Floats) -> None:
+        """Pairs with bodies; writes into `stops` how far these move."""
+        run_rows(foresee, len(points.x), self.threads, points, *rule, stops)
+        self._finder.refit(self._elements, points, 0.0, self.threads)
+        self._finder.with_bodies(points, obstacles.after, obstacles.body, reach, self.threads)
+        mark_points(points, self._finder.pairs(), stops)
 
     def _ended(self, counts: Ints, searches: int, h: float, points: Points) -> StickStep:
         """What happened."""
@@ -377,11 +386,13 @@ class Sticks:
         """All that makes it, as arrays and plain values; `from_state` goes on from there to the same bytes."""
         handles, poses = self._memory.state()
         return {
-            "points": self.position.copy(), "velocity": self.velocity.copy(), "mass": self.mass.copy(),
+            "points": self.position.copy(), "start": self._elements.start.copy(),
+            "velocity": self.velocity.copy(), "mass": self.mass.copy(),
             "sticks": self.sticks.copy(), "rest": self.rest.copy(), "compliance": self.compliance.copy(),
             "mode": self.mode.copy(), "tear": self.tear.copy(), "collide": self.collide.copy(),
             "faces": self._elements.faces.copy(), "alive": self.alive, "pinned": self.pinned, "target": self._target.copy(),
-            "edge_length": self._edge_length, "stray": self._stray.copy(), "thickness": self.thickness, "friction": self.friction,
+            "stray": self._stray.copy(), "thickness": self.thickness,
+            "friction": self.friction,
             "self_collision": self.self_collision, "gravity": None if self.gravity is None else self.gravity.copy(),
             "damping": self.damping, "method": self.method, "substeps": self.substeps, "iterations": self.iterations,
             "tolerance": self.tolerance, "mask": self.mask, "ignore": self.ignore.copy(), "threads": self.threads,
@@ -393,23 +404,25 @@ class Sticks:
         """The sticks of a `state()`; whatever is wrong with it is an `InvalidInputError`."""
         given = dict(state)
         kept = {}
-        for name in ("alive", "target", "edge_length", "stray", "seen_handles", "seen_poses"):
+        for name in ("start", "points", "alive", "target", "stray", "seen_handles", "seen_poses"):
             if name not in given:
                 raise InvalidInputError(f"state: {name!r} is missing")
             kept[name] = given.pop(name)
         try:
-            # The thickness was checked at the begin; crumpled cloth need not pass that check.
-            made = cls(**{**given, "self_collision": False})
+            made = cls(kept["start"], **given)
         except TypeError as error:
             raise InvalidInputError(f"state: {error}") from None
-        made.self_collision = as_flag(given["self_collision"], "self_collision")
+        position = as_points(kept["points"], "points")
+        if len(position) != len(made):
+            raise InvalidInputError(f"points: expected {len(made)} rows, got {len(position)}")
+        made.position[:] = position
         made._alive = as_each(kept["alive"], "alive", len(made.sticks)).astype(np.uint8)
         made._net.alive[:] = made._alive[made._order]
         made._elements.update(made.alive)
         target = as_points(kept["target"], "target")
         if len(target) != len(made):
             raise InvalidInputError(f"target: expected {len(made)} rows, got {len(target)}")
-        made._target, made._edge_length = target.copy(), as_positive(kept["edge_length"], "edge_length")
+        made._target = target.copy()
         made._stray = as_each(kept["stray"], "stray", len(made))
         poses = as_points(kept["seen_poses"], "seen_poses", width=12)
         made._memory.restore(np.asarray(kept["seen_handles"], np.int64).copy(), poses.copy())

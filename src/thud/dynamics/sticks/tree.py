@@ -1,9 +1,9 @@
 """Pairs that may come near each other, by a tree of elements: kernels.
 
 Each point stays within a margin of a way, straight from where it is to where it is thought to be after some sub-steps. So an
-element stays in a corridor, a box that moves (12 numbers: lower and upper corner at the begin, then at the end). Two groups of points whose boxes are
-apart along the same axis, on the same side, at the begin and at the end do not meet: along that axis both ends of either box
-move straight, or better. So cloth that falls, or is carried, costs as much as cloth that lies still.
+element stays in a corridor, a box that moves (12 numbers: lower and upper corner at the begin, then at the end). Two groups of
+points whose boxes are apart along the same axis, on the same side, at the begin and at the end do not meet: along that axis
+both ends of either box move straight, or better. So cloth that falls, or is carried, costs as much as cloth that lies still.
 
 The tree is a heap: node k has the children 2k and 2k + 1, and each leaf the same number of elements, give or take one.
 """
@@ -29,10 +29,10 @@ _STACK = 128
 _TODO = 15 * 4 * LEAF
 
 
-@kernel("i8, i8, stick_points, f8, f8, f8[::1], f8[::1], u1[::1]")
+@kernel("i8, i8, stick_points, f8, f8, f8[::1], f8[::1], f8[::1]")
 def foresee(start, stop, points, time, part, margin, pull, stops):
-    """Ways of points in the next `time` seconds, a part of what is left of the step. margin: (N,); stops: (N,) 1 for points that
-    may be stopped on their way. What nothing pushes goes where it must."""
+    """Ways of points in the next `time` seconds, a part of what is left of the step. margin: (N,); stops: (N,) 0 or more for
+    points that bodies may stop on their way, or push by as much, metres; else -1. What nothing pushes goes where it must."""
     own = points.velocity.shape[0]
     for i in range(start, stop):
         free = i < own and points.give[i] > 0.0
@@ -45,8 +45,8 @@ def foresee(start, stop, points, time, part, margin, pull, stops):
             points.ref[i, axis], points.way[i, axis] = a, way
             length2 += way * way
         m = margin[i] if free else 0.0
-        if free and stops[i] == 1:
-            m += math.sqrt(length2)
+        if free and stops[i] >= 0.0:
+            m += math.sqrt(length2) + stops[i]
         points.margin[i], points.stray[i] = m, np.float32(0.0)
 
 
@@ -261,7 +261,7 @@ def pairs_within(start, stop, points, tree, reach, parts, out):
                             points, reach, out, part, found, todo[k, 0], todo[k, 1], todo[k, 2], todo[k, 3], todo[k, 4],
                             np.int32(-1),
                         )  # fmt: skip
-        out.count[part] = found
+        out.total[part] = found
 
 
 @kernel("i8, i8, stick_points, stick_tree, f8, i8, i4[::1], u1[::1], stick_found")
@@ -316,27 +316,35 @@ def pairs_with_bodies(start, stop, points, tree, reach, parts, bodies, owns, out
                         found = put_pair(
                             points, reach, out, part, found, todo[k, 0], todo[k, 1], todo[k, 2], todo[k, 3], todo[k, 4], body
                         )
-        out.count[part] = found
+        out.total[part] = found
 
 
 @kernel("stick_found, stick_pairs, i8")
 def gather_pairs(found, pairs, at):
     """The parts' pairs one after the other, from place `at` on."""
-    for part in range(found.count.shape[0]):
-        for k in range(found.count[part]):
+    for part in range(found.total.shape[0]):
+        for k in range(found.total[part]):
             for c in range(4):
                 pairs.points[at, c] = found.points[part, k, c]
             pairs.kind[at], pairs.body[at], pairs.slack[at] = found.kind[part, k], found.body[part, k], found.slack[part, k]
             at += 1
 
 
-@kernel("stick_pairs, u1[::1]")
-def mark_points(pairs, marks_out):
-    """Points of cloth (N,) that are in a pair with a body."""
+@kernel("stick_points, stick_pairs, f8[::1]")
+def mark_points(points, pairs, stops_out):
+    """How far the bodies move that points of cloth (N,) are in a pair with; -1 for those that are in none."""
+    stops_out[:] = -1.0
+    own = stops_out.shape[0]
     for p in range(pairs.kind.shape[0]):
+        most = 0.0
         for c in range(4):
-            if pairs.points[p, c] < marks_out.shape[0]:
-                marks_out[pairs.points[p, c]] = 1
+            q = pairs.points[p, c]
+            if q >= own:
+                most = max(most, norm(load3(points.way, q, 0)))
+        for c in range(4):
+            q = pairs.points[p, c]
+            if q < own:
+                stops_out[q] = max(stops_out[q], most)
 
 
 @device

@@ -21,8 +21,8 @@ OWN_EDGE, IS_FACE = 3, 64
 # What a stick resists: both, being longer, being shorter.
 BOTH, LONGER, SHORTER = 0, 1, -1
 
-# Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between surfaces
-# of cloth, and to bodies, metres. OWN_FRICTION: coefficient.
+# Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between
+# surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient.
 H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION = 0, 1, 4, 5, 6, 7
 RULES = 8
 
@@ -123,7 +123,7 @@ class Tree(NamedTuple):
 class Found(NamedTuple):
     """Room for pairs that are found, in parts."""
 
-    count: Ints
+    total: Ints
     points: Int32
     kind: Bytes
     body: Int32
