@@ -1,8 +1,8 @@
 """Points and sticks: time of a step over the number of points, beside mujoco's flex.
 
 Cloth hangs by a side, or falls on a moving mesh; both ours meet themselves. mujoco's flex has edges as equality constraints, no
-contact of the flex with itself, its fastest integrator and solver settings for that, and steps of 2 ms: a step of ours, 1/60 s, is
-8 of its. Nobody is held to a number of cores.
+contact of the flex with itself, its fastest integrator and solver settings for that, and steps of 2 ms: a step of ours,
+1/60 s, is 8 of its. Nobody is held to a number of cores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Points and sticks: a rope, cloth on a moving ball, a rag doll of sticks beside one of joints. Strips of frames, drawn by rays."""
+"""Points and sticks: a rope, cloth on a moving ball, a rag doll of sticks beside one of joints. Strips of frames."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _shown(world: thud.World, net: Sticks) -> tuple[thud.World, Any]:
 def _hanging(_side: int) -> tuple[thud.World, Sticks, Camera | None, tuple[float, ...]]:
     world = thud.World(threads=1)
     world.add(thud.Box((5, 5, 0.1)), thud.Pose([0, 0, -0.1]), static=True)
-    line = rope((-0.7, 0, 1.3), (0.7, 0, 1.3), 30, length=2.4, radius=0.015, pinned=[0, 29], damping=0.3, substeps=16)
+    line = rope((-0.7, 0, 1.3), (0.7, 0, 1.3), 30, length=2.4, radius=0.011, pinned=[0, 29], damping=0.3, substeps=16)
     return world, line, None, (0.1, 0.3, 0.6, 3.0)
 
 

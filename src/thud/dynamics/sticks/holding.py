@@ -15,6 +15,9 @@ from thud.dynamics.sticks.tolerances import CHUNK, FLOOR, HOLD, HOLD_ROUNDS, PUS
 from thud.dynamics.sticks.types import FACE
 from thud.math.vec3 import dot, load3
 
+#: In `Room.stamp`: a body pushes the point.
+PUSHED = -2
+
 
 @device
 def find_fails(points, pairs, room, rules, chunk):
@@ -61,14 +64,23 @@ def into_corridor(points, i, along):
 
 
 @device
-def part_two(points, n, least, a, b, along):
-    """Push point a of A and point b of B apart along n to the least gap."""
+def can_stay(points, room, i):
+    """Whether a point may be held back: neither one of a body, nor pinned, nor pushed by a body that moves."""
+    return points.give[i] > 0.0 and room.stamp[i] != PUSHED
+
+
+@device
+def part_two(points, room, n, least, a, b, along):
+    """Push point a of A and point b of B apart along n to the least gap; one that a body pushes does not give way to others."""
     y, give = points.y, points.give
     lack = least - dot(n, load3(y, a, 0)) + dot(n, load3(y, b, 0))
-    whole = give[a] + give[b]
+    give_a, give_b = give[a], give[b]
+    if give_a > 0.0 and give_b > 0.0 and (room.stamp[a] == PUSHED) != (room.stamp[b] == PUSHED):
+        give_a, give_b = (0.0, give_b) if room.stamp[a] == PUSHED else (give_a, 0.0)
+    whole = give_a + give_b
     if lack <= 0.0 or whole == 0.0:
         return
-    up, down = lack * give[a] / whole, lack * give[b] / whole
+    up, down = lack * give_a / whole, lack * give_b / whole
     for axis in range(3):
         y[a, axis] += up * n[axis]
         y[b, axis] -= down * n[axis]
@@ -79,25 +91,32 @@ def part_two(points, n, least, a, b, along):
 
 
 @device
-def would_stay_clear(points, kind, n, least, i, j, k, m):
+def would_stay_clear(points, room, kind, n, least, i, j, k, m):
     """Whether the two are apart if all that can be held back stays where it was."""
-    x, y, give = points.x, points.y, points.give
-    p0 = load3(x, i, 0) if give[i] > 0.0 else load3(y, i, 0)
-    p1 = load3(x, j, 0) if give[j] > 0.0 else load3(y, j, 0)
-    p2 = load3(x, k, 0) if give[k] > 0.0 else load3(y, k, 0)
-    p3 = load3(x, m, 0) if give[m] > 0.0 else load3(y, m, 0)
+    x, y = points.x, points.y
+    p0 = load3(x, i, 0) if can_stay(points, room, i) else load3(y, i, 0)
+    p1 = load3(x, j, 0) if can_stay(points, room, j) else load3(y, j, 0)
+    p2 = load3(x, k, 0) if can_stay(points, room, k) else load3(y, k, 0)
+    p3 = load3(x, m, 0) if can_stay(points, room, m) else load3(y, m, 0)
     return gap_along(kind, n, p0, p1, p2, p3) >= least
 
 
 @device
 def hold_back(points, room, i, turn):
     """Part of a point's way, once a round; at last nothing of it."""
-    if points.give[i] == 0.0 or room.stamp[i] == turn:
+    if not can_stay(points, room, i) or room.stamp[i] == turn:
         return
     room.stamp[i] = turn
     part = HOLD if turn < PUSH_ROUNDS + HOLD_ROUNDS else 0.0
     for axis in range(3):
         points.y[i, axis] = points.x[i, axis] + part * (points.y[i, axis] - points.x[i, axis])
+
+
+@device
+def push_ahead(points, room, i):
+    """From now on a point is not held back."""
+    if points.give[i] > 0.0:
+        room.stamp[i] = PUSHED
 
 
 @device
@@ -110,20 +129,26 @@ def keep_apart(points, pairs, room, turn, along):
             n, least = (row[0], row[1], row[2]), row[3]
             kind = pairs.kind[p]
             i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
-            if turn >= PUSH_ROUNDS and would_stay_clear(points, kind, n, least, i, j, k, m):
+            if turn >= PUSH_ROUNDS and would_stay_clear(points, room, kind, n, least, i, j, k, m):
                 hold_back(points, room, i, turn)
                 hold_back(points, room, j, turn)
                 hold_back(points, room, k, turn)
                 hold_back(points, room, m, turn)
                 continue
+            if turn >= PUSH_ROUNDS and pairs.body[p] >= 0:
+                # A body moves into it: from now on what it pushes goes ahead of it, and others make room.
+                push_ahead(points, room, i)
+                push_ahead(points, room, j)
+                push_ahead(points, room, k)
+                push_ahead(points, room, m)
             # A little more than is needed: others push too.
             more = 1.5 * least
             if kind == FACE:
-                part_two(points, n, more, i, j, along)
-                part_two(points, n, more, i, k, along)
-                part_two(points, n, more, i, m, along)
+                part_two(points, room, n, more, i, j, along)
+                part_two(points, room, n, more, i, k, along)
+                part_two(points, room, n, more, i, m, along)
             else:
-                part_two(points, n, more, i, k, along)
-                part_two(points, n, more, i, m, along)
-                part_two(points, n, more, j, k, along)
-                part_two(points, n, more, j, m, along)
+                part_two(points, room, n, more, i, k, along)
+                part_two(points, room, n, more, i, m, along)
+                part_two(points, room, n, more, j, k, along)
+                part_two(points, room, n, more, j, m, along)
