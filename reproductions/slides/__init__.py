@@ -1,5 +1,5 @@
 """[Slides]: the character of first-person games; the simulator of the physics part beside better integrators; bodies in
-contact.
+contact; points and sticks.
 
 `python -m reproductions slides [--size ci|standard|full]`.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproductions.report import Report
-from reproductions.slides import bodies, characters, free_fall, inertia, torque_free
+from reproductions.slides import bodies, characters, free_fall, inertia, sticks, torque_free
 
 #: What is reproduced, in the order of the slides: modules with `run(size, report)`.
-SECTIONS = [characters, free_fall, inertia, torque_free, bodies]
+SECTIONS = [characters, free_fall, inertia, torque_free, bodies, sticks]
 
 
 def run(size: str, files: list[Path] | None, out: Path) -> int:

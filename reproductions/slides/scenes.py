@@ -146,6 +146,16 @@ def rag_dolls() -> Scene:
     return Scene(world, (8.0, 8.0, 4.5), (0.0, 0.8, 1.0), (0.3, 0.9, 1.6, 4.0))
 
 
+def staircase_doll(at: Floats) -> thud.World:
+    """One of them on the same staircase."""
+    world = _floor()
+    for k in range(10):
+        half = 0.15 * (10 - k)
+        world.add(thud.Box((3.0, 0.25, half)), thud.Pose([0.0, 0.5 * (k - 5), half]), static=True, friction=0.6)
+    _doll(world, at, np.zeros(3))
+    return world
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
     "heap": heap, "arch": arch, "dominoes": dominoes, "wall": wall, "rag dolls": rag_dolls,
 }  # fmt: skip

@@ -96,6 +96,12 @@ _TUPLES = {
     "obstacles": "thud.dynamics.characters.tuple_types:OBSTACLES",
     "movers": "thud.dynamics.characters.tuple_types:MOVERS",
     "moved": "thud.dynamics.characters.tuple_types:MOVED",
+    "stick_points": "thud.dynamics.sticks.tuple_types:STICK_POINTS",
+    "stick_net": "thud.dynamics.sticks.tuple_types:STICK_NET",
+    "stick_pairs": "thud.dynamics.sticks.tuple_types:STICK_PAIRS",
+    "stick_room": "thud.dynamics.sticks.tuple_types:STICK_ROOM",
+    "stick_tree": "thud.dynamics.sticks.tuple_types:STICK_TREE",
+    "stick_found": "thud.dynamics.sticks.tuple_types:STICK_FOUND",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
 }
 

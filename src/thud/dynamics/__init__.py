@@ -20,8 +20,14 @@ _NAMES = {
     "MoveStatus": "thud.dynamics.characters.character",
     "RigidBodies": "thud.dynamics.rigid_bodies",
     "Slider": "thud.dynamics.joints",
+    "StickStatus": "thud.dynamics.sticks.sticks",
+    "StickStep": "thud.dynamics.sticks.sticks",
+    "Sticks": "thud.dynamics.sticks.sticks",
+    "cloth": "thud.dynamics.sticks.makers",
     "inertia_of_points": "thud.dynamics.inertia",
     "inertia_of_shape": "thud.dynamics.inertia",
+    "rag_doll": "thud.dynamics.sticks.makers",
+    "rope": "thud.dynamics.sticks.makers",
     "world_inertia": "thud.dynamics.inertia",
 }
 
@@ -39,8 +45,14 @@ __all__ = [
     "MoveStatus",
     "RigidBodies",
     "Slider",
+    "StickStatus",
+    "StickStep",
+    "Sticks",
+    "cloth",
     "inertia_of_points",
     "inertia_of_shape",
+    "rag_doll",
+    "rope",
     "world_inertia",
 ]
 
@@ -50,6 +62,8 @@ if TYPE_CHECKING:
     from thud.dynamics.integrator_names import INTEGRATORS
     from thud.dynamics.joints import Ball, Distance, Fixed, Hinge, Motor, Slider
     from thud.dynamics.rigid_bodies import RigidBodies
+    from thud.dynamics.sticks.makers import cloth, rag_doll, rope
+    from thud.dynamics.sticks.sticks import Sticks, StickStatus, StickStep
 
 
 def __getattr__(name: str) -> Any:
