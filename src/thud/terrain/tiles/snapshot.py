@@ -102,6 +102,13 @@ class Snapshot:
         """The bytes of a value, in the file's own memory."""
         return memoryview(self._map)[place.offset : place.offset + place.size]
 
+    def give_back(self, place: Place) -> None:
+        """Give the pages that only this value has back to the system; who still reads it finds them again in the file."""
+        page = mmap.PAGESIZE
+        start, end = -(-place.offset // page) * page, (place.offset + place.size) // page * page
+        if end > start and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, start, end - start)
+
     def _end(self) -> None:
         transaction, self._transaction = self._transaction, None
         if transaction is not None and self.process == os.getpid():
