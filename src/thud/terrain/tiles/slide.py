@@ -80,6 +80,7 @@ def slide(
     for row in range(count):
         one = _slide_euve if method == "euve" else _slide_all
         one(terrain, starts[row], motions[row], size, room, found, row, planes)
+        terrain.stream_one(row, starts[row], motions[row], size)
     return found
 
 

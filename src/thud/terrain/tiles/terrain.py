@@ -45,7 +45,7 @@ from thud.terrain.tiles.loader import Loader, StreamStats
 from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.queries import points as point_queries
 from thud.terrain.tiles.queries.names import TILE_STRIDE, Names, tile_names
-from thud.terrain.tiles.queries.reach import key_of, tile_ranges
+from thud.terrain.tiles.queries.reach import key_of
 from thud.terrain.tiles.queries.windows import rows_by_window
 from thud.terrain.tiles.record import DISPLACED, HEIGHTS, KINDS, TileKey, as_key
 from thud.terrain.tiles.slide import Slides, slide
@@ -78,7 +78,7 @@ class Terrain(Shape):
         self.memory = memory
         self._lock = threading.RLock()
         self._planes: Floats | None = None
-        self._ahead: tuple[Floats, Floats, float] | None = None
+        self._ahead: dict[int, tuple[float, ...]] = {}
         self._start()
         self._closed = False
 
@@ -224,11 +224,9 @@ class Terrain(Shape):
 
     def keys_near(self, lower: Floats, upper: Floats) -> list[TileKey]:
         """Their keys."""
-        first, last = tile_ranges(self.manifest, lower[None], upper[None])
-        ranges = [range(a, b + 1) for a, b in zip(first[0].tolist(), last[0].tolist())]
-        places = self.places
-        found = (TileKey(i, j, k) for k in ranges[2] for j in ranges[1] for i in ranges[0])
-        return [key for key in found if key in places]
+        snapshot = self._now()
+        places = snapshot.places
+        return [key for key in snapshot.manifest.keys_near(lower, upper) if key in places]
 
     def look(self, planes: npt.ArrayLike | None) -> None:
         """What is in sight.
@@ -238,7 +236,7 @@ class Terrain(Shape):
         planes : (P, 4) [A B C D], normals into the frustum, as `thud.geometry.sphere_frustum` takes them; None for all
         """
         self._planes = None if planes is None else as_points(planes, "planes", width=4, limit=MOST)
-        self._ahead = None
+        self._ahead = {}
 
     def stream(self, position: npt.ArrayLike, motion: npt.ArrayLike = (0.0, 0.0, 0.0), *, room: float = 0.0) -> None:
         """Read ahead, in threads, the tiles that something at a place will soon need: along its motion, and in the frustum of
@@ -251,19 +249,21 @@ class Terrain(Shape):
         room : metres about the way that are needed
         """
         self._now()
-        self._stream(as_vector(position, "position"), as_vector(motion, "motion"), as_positive(room, "room", zero=True))
+        self.stream_one(-1, as_vector(position, "position"), as_vector(motion, "motion"), as_positive(room, "room", zero=True))
 
-    def _stream(self, position: Floats, motion: Floats, room: float) -> None:
-        if self._ahead is not None:
-            where, way, within = self._ahead
-            gone, turned = position - where, float(motion @ way)
-            if float(gone @ gone) <= within and turned * abs(turned) >= AHEAD_TURN**2 * float(motion @ motion) * float(
-                way @ way
-            ):
+    def stream_one(self, camera: int, position: Floats, motion: Floats, room: float) -> None:
+        """The same for one of several cameras; nothing where it has hardly moved or turned since the last time."""
+        (x, y, z), (u, v, w) = position.tolist(), motion.tolist()
+        before = self._ahead.get(camera)
+        if before is not None:
+            a, b, c, d, e, f, within = before
+            gone, turned = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2, u * d + v * e + w * f
+            lengths = (u * u + v * v + w * w) * (d * d + e * e + f * f)
+            if gone <= within and turned >= AHEAD_TURN * math.sqrt(lengths):
                 return
         manifest = self.manifest
         tile = min(size for size in manifest.tile_size if size > 0.0)
-        self._ahead = position.copy(), motion.copy(), (AHEAD_AGAIN * tile) ** 2
+        self._ahead[camera] = (x, y, z, u, v, w, (AHEAD_AGAIN * tile) ** 2)
         keys = tiles_ahead(manifest, position, motion, room)
         if self._planes is not None:
             keys += tiles_in_view(manifest, position, self._planes)
@@ -514,10 +514,7 @@ class Terrain(Shape):
         -------
         Slides of N rows
         """
-        found = slide(self, position, motion, radius, method=method, near=near, planes=self._planes)
-        for start, way in zip(as_points(position, "position"), as_points(motion, "motion")):
-            self._stream(start, way, radius)
-        return found
+        return slide(self, position, motion, radius, method=method, near=near, planes=self._planes)
 
     def refresh(self) -> bool:
         """Take what was written since; returns whether there was something. Tiles taken before stay as they are."""

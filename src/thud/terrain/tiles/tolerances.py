@@ -144,3 +144,6 @@ AHEAD_TURN = 0.99
 
 #: Part of the budget that what is read ahead may take.
 AHEAD_BUDGET = 0.5
+
+#: Bytes that a system maps about a page that is touched: Linux takes 64 KiB.
+FAULT_AROUND = 2**16
