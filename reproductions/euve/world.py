@@ -21,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 #: Metres a tile, and how high the canyon's walls and the caves' ceilings are.
 TILE, WALL, CEILING = 512.0, 120.0, 24.0
 
+#: Metres of which all coordinates are multiples.
+QUANTUM = 2.0**-10
+
 #: Metres of the transitions between canyon, plain and caves.
 _BLEND = 200.0
 
@@ -95,7 +98,8 @@ class FlightWorld:
             xy = np.array([i, j]) * TILE + rng.uniform(half[:2] + 2.0, TILE - half[:2] - 2.0)
             if third + _BLEND < xy[0] < 2.0 * third - _BLEND:
                 z = float(self.floor(xy[:1], xy[1:])[0])
-                yield np.array([*(xy - half[:2]), z - 5.0]), np.array([*(xy + half[:2]), z + half[2]])
+                low, high = np.array([*(xy - half[:2]), z - 5.0]), np.array([*(xy + half[:2]), z + half[2]])
+                yield np.round(low / QUANTUM) * QUANTUM, np.round(high / QUANTUM) * QUANTUM
 
     def mesh(self, i: int, j: int) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Vertices and faces of a tile."""
@@ -140,7 +144,7 @@ class FlightWorld:
         """Key and maker of each tile, for `write_tiles`."""
 
         def make(i: int, j: int) -> bytes:
-            return triangle_record((i, j), *self.mesh(i, j), quantum=2.0**-10, **options)
+            return triangle_record((i, j), *self.mesh(i, j), quantum=QUANTUM, **options)
 
         for j in range(self.across):
             for i in range(self.along):
