@@ -134,8 +134,8 @@ def _methods(report: Report, terrain: thud.Terrain, world: FlightWorld, frames: 
     report.table(["method", "frames with a hit", "nearest to a triangle, m", "us a frame (median)"], rows)
     report.compare(
         "collision points are considered only if they are inside the triangle; it works properly",
-        f"faces only, one pass: the camera of radius {RADIUS:g} m comes as near as {near['euve']:.3f} m; with edges, vertices and "
-        f"all trees {near['slide']:.6f} m",
+        f"faces only, one pass: the camera of radius {RADIUS:g} m comes as near as {near['euve']:.3f} m; with edges, vertices "
+        f"and all trees {near['slide']:.6f} m",
         near["slide"] >= RADIUS * (1.0 - 1e-9),
     )
     report.say("Where the printed pass lets cameras through is in docs/terrain_flight.md, each with a test.")

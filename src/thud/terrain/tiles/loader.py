@@ -64,6 +64,7 @@ class Loader:
         self._checked: set[TileKey] = set()
         self._pool: ThreadPoolExecutor | None = None
         self._closed = False
+        self._reserved = 0
 
     # Tiles ---------------------------------------------------------------------------------------------------------------
 
@@ -95,6 +96,10 @@ class Loader:
             place = self.snapshot.places.get(key)
             if place is None:
                 raise MissingTileError(f"{self.folder}: no tile {tuple(key)}")
+            with self._lock:
+                # Room is made before: what is being read counts.
+                self._reserved += place.size
+                self._make_room()
             try:
                 tile = Tile(self.snapshot.record(place), key=key, owner=self.snapshot, checksum=key not in self._checked)
             except FileFormatError as error:
@@ -104,11 +109,17 @@ class Loader:
                     f"{self.folder}: tile {tuple(key)} is of kind {tile.kind}; the terrain's is {self.snapshot.manifest.kind}"
                 )
             ground = GroundTile(tile, place.size)
+            self.snapshot.trim(place)
             with self._lock:
                 self._checked.add(key)
+                self._reserved -= place.size
+                place = None
                 self._keep(key, ground)
             return ground
         finally:
+            if place is not None:
+                with self._lock:
+                    self._reserved -= place.size
             self._done(key)
 
     def _done(self, key: TileKey) -> None:
@@ -127,13 +138,17 @@ class Loader:
         self._kept[key] = (value, size)
         self.stats.bytes += size - (0 if before is None else before[1])
         # Whoever asked holds what was just made; the budget counts what is kept.
-        while self.stats.bytes > self.budget and self._kept:
+        self._make_room()
+        self.stats.most_bytes = max(self.stats.most_bytes, self.stats.bytes)
+
+    def _make_room(self) -> None:
+        """Until what is kept and what is being read fit the budget. The lock is held."""
+        while self.stats.bytes + self._reserved > self.budget and self._kept:
             old, (gone, freed) = self._kept.popitem(last=False)
             self.stats.bytes -= freed
             self.stats.dropped += 1
             if isinstance(gone, GroundTile):
                 self.snapshot.give_back(self.snapshot.places[old])  # type: ignore[index]
-        self.stats.most_bytes = max(self.stats.most_bytes, self.stats.bytes)
 
     def grown(self, key: TileKey) -> None:
         """Something was made of a tile: count it."""

@@ -109,6 +109,13 @@ class Snapshot:
         # Reading a page brings its neighbours along, also those of the records beside it.
         self._advise(max(place.offset - FAULT_AROUND, 0), place.offset + place.size + FAULT_AROUND)
 
+    def trim(self, place: Place) -> None:
+        """Give back what reading a value has brought along of its neighbours."""
+        page = mmap.PAGESIZE
+        start, end = place.offset // page * page, -(-(place.offset + place.size) // page) * page
+        self._advise(max(start - FAULT_AROUND, 0), start)
+        self._advise(end, end + FAULT_AROUND)
+
     def _advise(self, start: int, end: int) -> None:
         page = mmap.PAGESIZE
         start, end = start // page * page, min(-(-end // page) * page, len(self._map))
