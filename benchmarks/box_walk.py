@@ -11,9 +11,9 @@ import numpy.typing as npt
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import kernel
 from thud.geometry.triangle import point_triangle_called
-from thud.terrain.tiles.sphere_walk import collect_in_reach, leaf_in_reach
+from thud.terrain.tiles.sphere_walk import collect_in_reach, rows_in_reach
 from thud.terrain.tiles.tile import Tile
-from thud.terrain.tiles.tile_arrays import CHILDREN, NEXT
+from thud.terrain.tiles.tile_arrays import CHILDREN, COUNT, NEXT, OFFSET
 
 
 @kernel("tile_arrays, f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], i8[::1], i8[::1]")
@@ -28,7 +28,7 @@ def sphere_rows(tile, points, reach, number, corners, planes, found_out, visited
 @kernel("tile_arrays, f4[:,::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], i8[::1], i8[::1]")
 def box_rows(tile, boxes, points, reach, number, corners, planes, found_out, visited_out):
     """The same tree with boxes (K, 6), lower and upper corner in the tile's frame."""
-    patch, o = np.empty((4, 3)), tile.origin
+    o = tile.origin
     count = np.int64(tile.links.shape[0])
     for row in range(points.shape[0]):
         p = (points[row, 0] - o[0], points[row, 1] - o[1], points[row, 2] - o[2])
@@ -45,7 +45,9 @@ def box_rows(tile, boxes, points, reach, number, corners, planes, found_out, vis
                 k += 1
             else:
                 visited_out[1] += 1
-                found = leaf_in_reach(tile, k, p, reach[row], patch, found, number, corners, planes)
+                begin = np.int64(tile.links[k, OFFSET])
+                end = begin + np.int64(tile.links[k, COUNT])
+                found = rows_in_reach(tile.corners, tile.planes, begin, end, p, reach[row], found, number, corners, planes)
                 k = np.int64(tile.links[k, NEXT])
         found_out[row] = found
 

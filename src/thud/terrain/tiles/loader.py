@@ -6,6 +6,7 @@ When there is more than the budget, what was used longest ago goes, and its page
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
@@ -176,6 +177,21 @@ class Loader:
 
     # Ahead ---------------------------------------------------------------------------------------------------------------
 
+    def later(self, work: Callable[[], None]) -> None:
+        """Do something in the threads that read ahead; what fails there is found again by whoever asks."""
+        with self._lock:
+            if self._closed:
+                return
+            pool = self._threads()
+        with contextlib.suppress(RuntimeError):
+            pool.submit(work)
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """The lock is held."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(LOADING_THREADS, thread_name_prefix="thud-tiles")
+        return self._pool
+
     def prefetch(self, keys: Iterable[TileKey]) -> None:
         """Read tiles that may soon be needed, in threads, the first of them first; those that are ready are marked as used."""
         wanted = []
@@ -188,11 +204,8 @@ class Loader:
                 elif key not in self._loading and key in self.snapshot.places and len(self._loading) < MOST_AHEAD:
                     self._loading[key] = threading.Event()
                     wanted.append(key)
-            if wanted and self._pool is None:
-                self._pool = ThreadPoolExecutor(LOADING_THREADS, thread_name_prefix="thud-tiles")
-            pool = self._pool
+            pool = self._threads()
         for key in wanted:
-            assert pool is not None
             try:
                 pool.submit(self._ahead, key)
             except RuntimeError:

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -218,11 +218,11 @@ class Terrain(Shape):
             self.loader.grown(ground.tile.key)
         return shape
 
-    def tiles_near(self, lower: Floats, upper: Floats) -> list[Tile]:
+    def tiles_near(self, lower: Sequence[float] | Floats, upper: Sequence[float] | Floats) -> list[Tile]:
         """The tiles that may reach into a box, in the order of the store."""
         return [self.ground(key).tile for key in self.keys_near(lower, upper)]
 
-    def keys_near(self, lower: Floats, upper: Floats) -> list[TileKey]:
+    def keys_near(self, lower: Sequence[float] | Floats, upper: Sequence[float] | Floats) -> list[TileKey]:
         """Their keys."""
         snapshot = self._now()
         places = snapshot.places
@@ -264,9 +264,15 @@ class Terrain(Shape):
         manifest = self.manifest
         tile = min(size for size in manifest.tile_size if size > 0.0)
         self._ahead[camera] = (x, y, z, u, v, w, (AHEAD_AGAIN * tile) ** 2)
+        # In the threads that read them: finding them takes longer than a frame's collision.
+        position, motion, planes = position.copy(), motion.copy(), self._planes
+        self.loader.later(lambda: self._read_ahead(position, motion, room, planes))
+
+    def _read_ahead(self, position: Floats, motion: Floats, room: float, planes: Floats | None) -> None:
+        manifest = self.manifest
         keys = tiles_ahead(manifest, position, motion, room)
-        if self._planes is not None:
-            keys += tiles_in_view(manifest, position, self._planes)
+        if planes is not None:
+            keys += tiles_in_view(manifest, position, planes)
         places, left, wanted = self.places, AHEAD_BUDGET * self.memory, []
         for key in dict.fromkeys(keys):
             place = places.get(key)

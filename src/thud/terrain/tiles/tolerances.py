@@ -29,6 +29,9 @@ PLANE_NEEDLE = 1e-6
 #: over PLANE_NEEDLE.
 PLANE_REACH = 2.0**-32
 
+#: A triangle is beside a sphere by more than this, relative to the numbers compared: the differences may be made in float32.
+BESIDE_SLACK = 2.0**-20
+
 #: How far a stored plane may be from its triangle's corners, relative to the size of the tile: it was made from
 #: them in float64.
 PLANE_SLACK = 2.0**-32
