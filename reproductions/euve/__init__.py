@@ -45,6 +45,7 @@ def run(size: str, files: list[Path] | None, out: Path) -> int:
             )
             _trees(report, terrain)
             _share(report, terrain)
+        with thud.Terrain.open(folder / "world", memory=64 * 2**20) as terrain:
             _rates(report, terrain, world, int(seconds * RATE))
             _methods(report, terrain, world, int(seconds * RATE))
             _buildings(report, terrain, world)

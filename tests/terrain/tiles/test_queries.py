@@ -11,11 +11,12 @@ pytest.importorskip("lmdb")
 
 import thud
 from tests.terrain.tiles.grounds import CELL, CELLS, hilly, open_terrain, whole_shape
+from tests.terrain.tiles.scenes import QUANTUM
 from thud.errors import ClosedTerrainError, DamagedStoreError, InvalidInputError, UnsupportedQueryError
 from thud.terrain import Manifest, height_record, triangle_record, write_tiles
 
 #: Tiles a side; shapes at random poses, rays and points of each test.
-TILES, DRAWS, DEPTHS, RAYS = 3, 40, 8, 1200
+TILES, DRAWS, DEPTHS, RAYS = 3, 24, 6, 800
 KINDS = ("heights", "triangles", "displaced")
 SIZE = CELLS * CELL
 
@@ -53,10 +54,10 @@ def test_meets_and_distances_are_those_of_the_whole(grounds, name):
     terrain, whole = grounds
     shape, poses = SHAPES[name], at_borders(grounds[0], 1)
     met = terrain.intersects(shape, poses)
-    assert 5 < met.sum() < DRAWS or name == "mesh"
+    assert met.sum() > 5
     assert np.array_equal(met, thud.intersects(whole, shape, None, poses))
     assert np.array_equal(met, thud.intersects(shape, terrain, poses, None))
-    for lift in (0.0, 4.0):
+    for lift in (0.0, 2.0, 4.0):
         poses = at_borders(terrain, 2, lift)
         found, wanted = terrain.distance(shape, poses), thud.distance(whole, shape, None, poses)
         assert np.allclose(found.distance, wanted.distance, rtol=0, atol=1e-9)
@@ -106,7 +107,7 @@ def test_contacts_are_those_of_the_whole(grounds, name):
     found = terrain.contacts(shape, poses, margin=0.02)
     wanted = thud.contacts(whole, shape, None, poses, margin=0.02)
     assert np.array_equal(found.status, wanted.status)
-    assert len(wanted.row) > 20
+    assert len(wanted.row) > 10
     count, exact = (np.bincount(one.row, minlength=DRAWS) for one in (found, wanted))
     different = 0
     for row in range(DRAWS):
@@ -153,7 +154,7 @@ def test_casts_are_those_of_the_whole(grounds, name):
         found, wanted = terrain.cast(shape, poses, motion), thud.cast(whole, shape, None, poses, 0.0, motion)
         assert np.array_equal(found.status, wanted.status)
         hit = np.isfinite(wanted.time)
-        assert hit.sum() > 8
+        assert hit.sum() > 4
         # Turning casts end where the gap is some 1e-7 of the shapes.
         assert np.allclose(found.time[hit], wanted.time[hit], atol=1e-9 if motion.shape[1] == 3 else 1e-5)
         still = hit & (wanted.status == 1)
@@ -201,7 +202,7 @@ def test_rays_meet_what_they_meet_on_the_whole(grounds):
     found, wanted = terrain.raycast(start, way), thud.raycast(whole, start, way)
     assert np.array_equal(np.isfinite(found.distance), np.isfinite(wanted.distance))
     hit = np.isfinite(wanted.distance)
-    assert hit.sum() > 200
+    assert hit.sum() > 100
     assert np.allclose(found.distance[hit], wanted.distance[hit], atol=1e-9)
     assert np.allclose(found.point[hit], wanted.point[hit], atol=1e-9)
     # Where a ray passes through an edge, either triangle's normal will do.
@@ -362,6 +363,61 @@ def test_a_closed_building_is_a_surface_from_every_window(tmp_path):
         assert terrain.contains(points).tolist() == [True, False, False, True, True]
         found = terrain.contacts(small, thud.Pose([[8.0, 4.0, 4.1]]))
         assert np.allclose(found.normal, [[0, 0, 1]])
+
+
+def test_layers_of_tiles_and_triangles_that_reach_over(tmp_path):
+    # Triangles anywhere in a cube, each in the tile of its first corner, in two layers.
+    rng = np.random.default_rng(12)
+    corners = rng.uniform(0.0, 16.0, (300, 1, 3)) + rng.normal(size=(300, 3, 3)) * 0.7
+    corners = np.round(corners / QUANTUM) * QUANTUM
+    place = np.clip(np.floor(corners[:, 0] / 8.0), 0, 1).astype(int)
+    tiles = []
+    for key in np.ndindex(2, 2, 2):
+        own = corners[(place == key).all(axis=1)]
+        record = triangle_record(key, own.reshape(-1, 3), np.arange(3 * len(own)).reshape(-1, 3), quantum=QUANTUM)
+        tiles.append((key, record))
+    manifest = Manifest("triangles", (-5.0,) * 3 + (21.0,) * 3, (8.0, 8.0, 8.0), (2, 2, 2), overhang=4.0)
+    write_tiles(tmp_path / "t", manifest, tiles)
+    whole = thud.TriangleMesh(corners.reshape(-1, 3), np.arange(900).reshape(-1, 3))
+    q = rng.normal(size=(DRAWS, 4))
+    poses = thud.Pose(rng.uniform(0.0, 16.0, (DRAWS, 3)), q / np.linalg.norm(q, axis=1)[:, None])
+    box = thud.Box((0.7, 0.5, 0.4))
+    with thud.Terrain.open(tmp_path / "t") as terrain:
+        assert np.array_equal(terrain.intersects(box, poses), thud.intersects(whole, box, None, poses))
+        found, wanted = terrain.distance(box, poses), thud.distance(whole, box, None, poses)
+        assert np.allclose(found.distance, wanted.distance, atol=1e-9)
+        motion = rng.normal(size=(DRAWS, 3)) * 5.0
+        a, b = terrain.cast(box, poses, motion), thud.cast(whole, box, None, poses, 0.0, motion)
+        assert np.array_equal(a.status, b.status)
+        hit = np.isfinite(b.time)
+        assert np.allclose(a.time[hit], b.time[hit], atol=1e-8)
+        start, way = rng.uniform(-4.0, 20.0, (RAYS, 3)), rng.normal(size=(RAYS, 3))
+        c, d = terrain.raycast(start, way), thud.raycast(whole, start, way)
+        assert np.array_equal(np.isfinite(c.distance), np.isfinite(d.distance))
+        assert np.allclose(c.point, d.point, atol=1e-9)
+        e, f = terrain.closest_point(start), thud.closest_point(whole, start)
+        assert np.allclose(e.distance, f.distance, atol=1e-9)
+        touch, exact = terrain.contacts(box, poses, margin=0.05), thud.contacts(whole, box, None, poses, margin=0.05)
+        assert np.array_equal(touch.status, exact.status)
+        assert np.array_equal(np.unique(touch.row), np.unique(exact.row))
+        # What was hit is what the tile says it is.
+        key, number = terrain.triangle_of(c.triangle[np.isfinite(c.distance)][:1])[0]
+        assert len(terrain.tile(key).shape.faces) > number
+
+
+def test_prepared_pairs_and_lists_of_pairs(grounds):
+    terrain, whole = grounds
+    poses = at_borders(terrain, 13)
+    box = SHAPES["box"]
+    pair = thud.prepare(terrain, box)
+    for row in range(4):
+        assert pair.intersects(None, poses[row])[0] == thud.intersects(whole, box, None, poses[row])[0]
+    several = thud.Pose(np.concatenate([np.zeros((1, 3)), poses.position[:3]]))
+    listed = thud.distance_pairs([terrain, box, box, SHAPES["sphere"]], [[0, 1], [2, 0], [0, 3]], several)
+    single = [
+        thud.distance(whole, shape, None, several[k]).distance[0] for k, shape in ((1, box), (2, box), (3, SHAPES["sphere"]))
+    ]
+    assert np.allclose(listed.distance, single, atol=1e-9)
 
 
 def test_a_tile_beyond_the_bounds_is_a_named_error(tmp_path):

@@ -15,7 +15,7 @@ from tests.terrain.tiles.scenes import QUANTUM
 from thud.errors import InvalidInputError
 
 #: Bodies that are dropped; steps; borders that a box slides across.
-BODIES, STEPS, BORDERS = 14, 80, 3
+BODIES, STEPS, BORDERS = 10, 60, 2
 KINDS = ("heights", "triangles", "displaced")
 SIZE = CELLS * CELL
 
@@ -84,7 +84,7 @@ def test_a_box_that_slides_across_borders_never_feels_one(tmp_path, kind):
         assert pose[0] > (tiles - 1) * SIZE
         assert abs(pose[2] - 0.3) < 0.01
         assert np.allclose(speed, [30.0, 0.0, 0.0], atol=1e-3)
-        assert np.allclose(np.abs(pose[3:]), [1.0, 0.0, 0.0, 0.0], atol=1e-4)
+        assert np.allclose(np.abs(pose[3:]), [1.0, 0.0, 0.0, 0.0], atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,6 +123,8 @@ def test_it_is_static_ground(tmp_path):
         touching = world.contacts()
         assert len(touching.handle_a) > 0
         assert {int(touching.handle_a[0]), int(touching.handle_b[0])} == {int(body), int(ball)}
+        with pytest.raises(InvalidInputError, match="store of its own"):
+            thud.io.save_world(world, tmp_path / "world.thud")
         # Moved, as other ground is.
         world.set_poses([body], thud.Pose((0.0, 0.0, -10.0)))
         assert len(world.contacts().handle_a) == 0
