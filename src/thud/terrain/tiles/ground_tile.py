@@ -23,6 +23,8 @@ class GroundTile:
         self.tile = tile
         self.kind = KINDS[tile.kind]
         self.page_bytes = nbytes
+        self.names: Any = None
+        """What its triangles and features are called in the terrain (`queries/names.py`)."""
 
     @property
     def nbytes(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
+from thud._core.decorators import exact_kernel
 from thud.pairing.contact_points import feature_ids, features_of
 from thud.results import Contacts
 from thud.terrain.tiles.ground_tile import GroundTile
@@ -41,17 +42,28 @@ def tile_number(manifest: Manifest, ground: GroundTile) -> int:
     return int(tile_numbers(manifest, np.array([ground.tile.key]))[0])
 
 
+@exact_kernel("i8[:,::1], i8[::1]")
+def mix_rows(columns, out):
+    """Numbers of 31 bits, not 0, from rows of whole numbers: the finaliser of splitmix64 after each."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    for row in range(columns.shape[0]):
+        state = step
+        for k in range(columns.shape[1]):
+            state = (state ^ np.uint64(columns[row, k])) + step
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            state = state ^ (state >> np.uint64(31))
+        out[row] = np.int64(state % np.uint64(2147483647)) + 1
+
+
 def mixed(*columns: Any) -> Ints:
-    """Numbers of 31 bits, not 0, from whole numbers: the finaliser of splitmix64 after each."""
-    state = np.uint64(0x9E3779B97F4A7C15)
-    found = np.full(np.broadcast(*columns).shape, state, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for column in columns:
-            found = (found ^ np.asarray(column).astype(np.int64).view(np.uint64)) + state
-            found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            found = found ^ (found >> np.uint64(31))
-    return (found % np.uint64(2**31 - 1)).astype(np.int64) + 1
+    """(N,) numbers of 31 bits, not 0, from whole numbers, (N,) or one for all."""
+    count = max(np.size(column) if np.ndim(column) else 0 for column in columns)
+    table, out = np.empty((count, len(columns)), dtype=np.int64), np.empty(count, dtype=np.int64)
+    for k, column in enumerate(columns):
+        table[:, k] = column
+    mix_rows(table, out)
+    return out
 
 
 def numbered(first: int) -> Callable[[Ints], Ints]:
@@ -60,7 +72,13 @@ def numbered(first: int) -> Callable[[Ints], Ints]:
 
 
 def tile_names(manifest: Manifest, ground: GroundTile) -> Names:
-    """Of a window that is one tile."""
+    """Of a window that is one tile, made once."""
+    if ground.names is None:
+        ground.names = _tile_names(manifest, ground)
+    return ground.names
+
+
+def _tile_names(manifest: Manifest, ground: GroundTile) -> Names:
     from thud.terrain.tiles.queries.stitch_displaced import displaced_tile_features
     from thud.terrain.tiles.queries.stitch_heights import height_tile_features
     from thud.terrain.tiles.queries.stitch_triangles import triangle_tile_features

@@ -167,4 +167,4 @@ def _names(terrain: Terrain, tiles: list[GroundTile], numbers: list[int], quads:
 def displaced_tile_features(manifest: Manifest, ground: GroundTile) -> Callable[[Ints, Floats], Ints]:
     """Of one tile."""
     number = tile_number(manifest, ground)
-    return lambda feature, _where: mixed(np.int64(number), feature % 2**31)
+    return lambda feature, _where: mixed(number, feature % 2**31)

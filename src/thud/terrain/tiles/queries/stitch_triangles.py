@@ -58,17 +58,20 @@ def _features(mesh: TriangleMesh, number: Ints) -> Callable[[Ints, Floats], Ints
     def features(feature: Ints, _where: Floats) -> Ints:
         twice, plain = feature // again, feature % again
         out = np.zeros(feature.shape, dtype=np.int64)
-        at = (plain >= corner) & (plain < side)
-        out[at] = mixed(place(np.minimum(plain[at] - corner, len(vertices) - 1)), np.int64(1))
-        at = (plain >= side) & (plain < face)
-        half = np.minimum(plain[at] - side, 3 * len(faces) - 1)
-        own, k = faces[mesh.tree.order[half // 3]], half % 3
-        rows = np.arange(len(half))
-        ends = np.stack([place(own[rows, k]), place(own[rows, (k + 1) % 3])])
-        out[at] = mixed(ends.min(axis=0), ends.max(axis=0))
-        at = plain >= face
-        out[at] = mixed(number[np.minimum(plain[at] - face, len(faces) - 1)], np.int64(2))
-        return np.where(twice > 0, mixed(out, twice), out)
+        at = np.flatnonzero((plain >= corner) & (plain < side))
+        if len(at):
+            out[at] = mixed(place(np.minimum(plain[at] - corner, len(vertices) - 1)), 1)
+        at = np.flatnonzero((plain >= side) & (plain < face))
+        if len(at):
+            half = np.minimum(plain[at] - side, 3 * len(faces) - 1)
+            own, k = faces[mesh.tree.order[half // 3]], half % 3
+            rows = np.arange(len(half))
+            ends = np.stack([place(own[rows, k]), place(own[rows, (k + 1) % 3])])
+            out[at] = mixed(ends.min(axis=0), ends.max(axis=0))
+        at = np.flatnonzero(plain >= face)
+        if len(at):
+            out[at] = mixed(number[np.minimum(plain[at] - face, len(faces) - 1)], 2)
+        return np.where(twice > 0, mixed(out, twice), out) if twice.any() else out
 
     return features
 
