@@ -26,8 +26,21 @@ def _tetrahedron() -> thud.TriangleMesh:
     return thud.TriangleMesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
 
+def _terrain(path: Path, heights: np.ndarray) -> thud.Terrain:
+    """Four tiles of a field of 9 x 9 samples."""
+    tiles = []
+    for i, j in np.ndindex(2, 2):
+        part = heights[4 * j : 4 * j + 5, 4 * i : 4 * i + 5]
+        field = thud.HeightField(part, 0.25, (i - 1.0, j - 1.0, 0.0), thickness=0.5)
+        tiles.append(((i, j), thud.terrain.height_record((i, j), field)))
+    bounds = (-1.0, -1.0, float(heights.min()), 1.0, 1.0, float(heights.max()))
+    manifest = thud.terrain.Manifest("heights", bounds, (1.0, 1.0, 0.0), (2, 2), corner=(-1.0, -1.0, 0.0))
+    thud.terrain.write_tiles(path, manifest, tiles)
+    return thud.Terrain.open(path)
+
+
 @pytest.fixture(scope="module")
-def shapes() -> dict[str, thud.shapes.Shape]:
+def shapes(tmp_path_factory) -> dict[str, thud.shapes.Shape]:
     """One shape of each family, all of them about the origin."""
     x, y = np.meshgrid(np.linspace(-1, 1, 9), np.linspace(-1, 1, 9), indexing="ij")
     surface = thud.terrain.from_heights(0.1 * np.sin(3 * x) * np.cos(2 * y), spacing=0.25).surface
@@ -41,6 +54,7 @@ def shapes() -> dict[str, thud.shapes.Shape]:
         "mesh": mesh,
         "field": thud.HeightField(0.1 * np.sin(3 * x) * np.cos(2 * y), 0.25, (-1.0, -1.0, 0.0), thickness=0.5),
         "surface": surface,
+        "terrain": _terrain(tmp_path_factory.mktemp("table") / "terrain", 0.1 * np.sin(3 * x) * np.cos(2 * y)),
         "mixed": thud.Compound([mesh, thud.Cone(0.3, 0.4)], two),
     }
 
@@ -113,7 +127,7 @@ def test_every_cell_of_a_pair(shapes, query, a, b):
     elif query in ("cast", "turning_cast"):
         assert found.status.tolist() == [thud.CastStatus.HIT]
         assert 0.2 < found.time[0] < 0.9
-        assert (found.normal[0, 2] > 0.0) == (b != "surface")
+        assert (found.normal[0, 2] > 0.0) == (b not in ("surface", "terrain"))
     else:
         assert len(found.row) > 0
 
@@ -162,7 +176,7 @@ def test_a_cache_is_a_pair_cache(shapes, family, cache):
         thud.distance(shapes["convex"], shapes[family], cache=cache)
 
 
-@pytest.mark.parametrize("family", ["mesh", "field", "surface", "mixed"])
+@pytest.mark.parametrize("family", ["mesh", "field", "surface", "terrain", "mixed"])
 def test_axes_that_nobody_reads_are_an_error(shapes, family):
     """And wrong ones are one for everybody."""
     for wrong in ([[np.nan, 0.0, 0.0]], [[1.0, 0.0, 0.0]] * 3):
@@ -184,6 +198,8 @@ def test_axes_that_nobody_reads_are_an_error(shapes, family):
         (lambda s: thud.contains(s["convex"], [[0, 0, 0]], method="winding"), "method 'winding' is of no use"),
         (lambda s: thud.contains(s["surface"], [[0, 0, 0]], method="ray"), "method 'ray' is of no use"),
         (lambda s: thud.contains(s["field"], [[0, 0, 0]], method="ray"), "method 'ray' is of no use"),
+        (lambda s: thud.contains(s["terrain"], [[0, 0, 0]], method="ray"), "method 'ray' is of no use"),
+        (lambda s: thud.distance(s["terrain"], s["mesh"], cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.distance(s["field"], s["mesh"], cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.contains(s["mesh"], [[0, 0, 0]], method="guess"), "method 'guess' does not exist"),
         (
@@ -224,7 +240,7 @@ def test_tables_of_pairs_are_the_single_calls(shapes):
 
 SHAPE_CLASSES = {
     "Sphere", "Box", "Capsule", "Cylinder", "Cone", "Ellipsoid", "HalfSpace", "ConvexHull", "Compound", "TriangleMesh",
-    "DisplacedSurface", "HeightField",
+    "DisplacedSurface", "HeightField", "Terrain",
 }  # fmt: skip
 
 

@@ -51,6 +51,7 @@ _HOMES = {
         "closest_triangle_box",
         "closest_triangle_triangle",
     ],
+    "frustum": ["frustum_planes"],
     "intersections": ["moving_sphere_sphere", "rectangle_triangle", "segment_segment", "segment_triangle", "triangle_triangle"],
     "results": ["ClosestPairs", "Intersections", "MeshCrossings"],
 }

@@ -160,6 +160,8 @@ def shape_triangles(shape: Shape, segments: int) -> Any:
     plan = shape_plan("triangles", shape.family)
     if plan.entry is not None:
         return resolve(plan.entry.function)(shape, segments)
+    if plan.way == UNSUPPORTED:
+        raise refuse("to_mesh", plan)
     found = []
     for leaf, inner in leaves(shape):
         vertices, faces = shape_triangles(leaf, segments)

@@ -8,7 +8,7 @@ from typing import Any
 from thud.errors import InvalidInputError
 from thud.shapes.shape import Shape
 
-CONVEX, PARTS, MESH, FIELD, SURFACE, MIXED = "convex", "parts", "mesh", "field", "surface", "mixed"
+CONVEX, PARTS, MESH, FIELD, SURFACE, TERRAIN, MIXED = "convex", "parts", "mesh", "field", "surface", "terrain", "mixed"
 
 #: In words. A compound of convex shapes alone is a family of its own: kernels know it as a run of parts with a tree.
 NAMES = {
@@ -17,6 +17,7 @@ NAMES = {
     MESH: "TriangleMesh",
     FIELD: "HeightField",
     SURFACE: "DisplacedSurface",
+    TERRAIN: "Terrain",
     MIXED: "Compound with a mesh, field or surface inside",
 }
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from thud.pairing.families import CONVEX, FIELD, MESH, MIXED, PARTS, SURFACE
+from thud.pairing.families import CONVEX, FIELD, MESH, MIXED, PARTS, SURFACE, TERRAIN
 
 
 class Entry(NamedTuple):
@@ -151,6 +151,12 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
 }
 PAIRS[SURFACE, PARTS] = PAIRS[SURFACE, CONVEX]
 
+#: A terrain asks its tiles, or windows stitched from them, whatever the other shape is.
+_TERRAIN = {
+    query: Entry(f"thud.terrain.tiles.queries.pairs:{query}") for query in PAIR_QUERIES if query != "triangle_pairs"
+}  # fmt: skip
+PAIRS.update({(TERRAIN, family): _TERRAIN for family in (CONVEX, PARTS, MESH, MIXED)})
+
 #: Why there is no answer: of a pair of families, in either order, or of a query.
 REASONS: dict[tuple[str, str] | str, str] = {
     (SURFACE, SURFACE): "two DisplacedSurfaces are not compared; give one of them as its to_mesh()",
@@ -158,6 +164,9 @@ REASONS: dict[tuple[str, str] | str, str] = {
         SURFACE,
         FIELD,
     ): "a DisplacedSurface and a HeightField are both ground and not compared; give one of them as its to_mesh()",
+    (TERRAIN, TERRAIN): "two Terrains are both ground and not compared",
+    (TERRAIN, FIELD): "a Terrain and a HeightField are both ground and not compared; give the second as its to_mesh()",
+    (TERRAIN, SURFACE): "a Terrain and a DisplacedSurface are both ground and not compared; give the second as its to_mesh()",
     "triangle_pairs": "only a TriangleMesh and a HeightField have triangles to pair; a DisplacedSurface has to_mesh()",
 }
 
@@ -233,6 +242,14 @@ SHAPES: dict[str, dict[str, Entry]] = {
         "cover": Entry("thud.shapes.cover:box_cover"),
         "collider": Entry("thud.particles.colliders.surface:Surface"),
     },
+    TERRAIN: {
+        "bounds": _OWN["bounds"],
+        "raycast": Entry("thud.terrain.tiles.queries.rays:raycast"),
+        "raycast_all": Entry("thud.terrain.tiles.queries.rays:raycast_all"),
+        "contains": Entry("thud.terrain.tiles.queries.points:contains"),
+        "closest_point": Entry("thud.terrain.tiles.queries.points:closest_point"),
+        "cover": Entry("thud.terrain.tiles.cover:terrain_cover"),
+    },
     MIXED: {
         **_OWN,
         "cover": Entry("thud.shapes.cover:ball_cover"),
@@ -242,6 +259,10 @@ SHAPES: dict[str, dict[str, Entry]] = {
 #: Why there is no answer for a family.
 SHAPE_REASONS: dict[tuple[str, str], str] = {
     ("mass", SURFACE): "a DisplacedSurface is static ground, without volume and mass",
+    ("mass", TERRAIN): "a Terrain is static ground, without volume and mass",
+    ("save", TERRAIN): "a Terrain is a store of its own; remove its body before saving, and add it again after loading",
+    ("triangles", TERRAIN): "a Terrain may be larger than memory; its tiles have shapes to draw: tile(key).shape",
+    ("collider", TERRAIN): "a Terrain may be larger than memory; give the shapes of its tiles near the particles as colliders",
     (
         "collider",
         MIXED,

@@ -20,7 +20,7 @@ from thud.world.tolerances import INERTIA_ROUNDING
 FRICTION, RESTITUTION = 0.5, 0.0
 
 #: Why ground has no mass.
-GROUND = "is a DisplacedSurface or a HeightField without a thickness, which is static ground"
+GROUND = "is a DisplacedSurface, a Terrain or a HeightField without a thickness, which is static ground"
 
 
 def each(value: npt.ArrayLike, count: int, name: str, axes: int = 1) -> npt.NDArray[Any]:
@@ -51,8 +51,8 @@ def refuse_moving_surface(
     given = [name for name, wrong in wrongs if wrong]
     if given:
         raise InvalidInputError(
-            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface or a HeightField without a thickness is "
-            "static ground without mass and velocity; move it by set_poses"
+            f"{where + ': ' if where else ''}{', '.join(given)}: a DisplacedSurface, Terrain or HeightField without a "
+            "thickness is static ground without mass and velocity; move it by set_poses"
         )
 
 

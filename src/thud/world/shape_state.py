@@ -16,6 +16,7 @@ from thud._core.arrays import Floats, Ints
 from thud.bvh.mesh_tree import MeshTree, validate_tree
 from thud.constants import ROTATION_TOLERANCE, TREE_LEVELS
 from thud.errors import InvalidInputError
+from thud.pairing.table import SHAPE_REASONS
 from thud.pose import Pose
 from thud.shapes import (
     Box,
@@ -117,7 +118,8 @@ class _Nodes:
         if id(shape) in self._known:
             return self._known[id(shape)]
         if type(shape) not in KINDS:
-            raise InvalidInputError(f"a shape of the kind {type(shape).__name__} cannot be saved")
+            why = SHAPE_REASONS.get(("save", shape.family), f"a shape of the kind {type(shape).__name__} cannot be saved")
+            raise InvalidInputError(why)
         if depth > SAVED_DEPTH:
             raise InvalidInputError(f"compounds: nested more than {SAVED_DEPTH} deep; expected fewer levels")
         reals, ints = _WRITERS.get(type(shape), _numbers)(self, shape, depth)

@@ -103,8 +103,8 @@ class World(WorldPhysics):
         something disturbs them. None: never
 
     A handle is a whole number that names a body for good: once the body is removed, the handle is stale, and using it is a
-    `StaleHandleError`. Static bodies never meet static bodies. Ground (a `DisplacedSurface`, a `HeightField` without a
-    thickness, or a compound that holds one) is always static.
+    `StaleHandleError`. Static bodies never meet static bodies. Ground (a `Terrain`, a `DisplacedSurface`, a `HeightField`
+    without a thickness, or a compound that holds one) is always static.
     """
 
     def __init__(
@@ -181,8 +181,8 @@ class World(WorldPhysics):
         shape : any shape; equal ones are stored once
         pose : one pose, world frame
         name : for reports; need not be unique
-        static : never meets another static body. Default: False, but True for a `DisplacedSurface` and a `HeightField`
-            without a thickness, which can be nothing else and take no mass, velocity or bullet
+        static : never meets another static body. Default: False, but True for a `Terrain`, a `DisplacedSurface` and a
+            `HeightField` without a thickness, which can be nothing else and take no mass, velocity or bullet
         mass : kg; moments of inertia and centre of mass are then those of the shape with uniform density, of an open mesh
             those of a thin shell
         layer, mask : the body's layer, 0 to 63, and the bits of the layers that it meets; both bodies must agree

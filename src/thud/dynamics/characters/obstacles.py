@@ -12,6 +12,7 @@ from thud._core.threads import run_rows
 from thud.dynamics.characters.solids import Solid, solids_of
 from thud.dynamics.characters.tolerances import SLAB
 from thud.dynamics.characters.types import BODY, FIRST, PART, RUN_INTS, SOLID, STOP, Obstacles
+from thud.pairing.families import TERRAIN
 from thud.pairing.groups import equal_rows
 from thud.pairing.leaves import placed
 from thud.shapes.ellipsoid import Ellipsoid
@@ -82,7 +83,7 @@ def bodies_near(world: CollisionQueries, position: Floats, rooms: Floats, mask: 
     boxes = rooms.copy()
     boxes[:, :3] += position
     boxes[:, 3:] += position
-    near = world.near(boxes, mask)
+    near = with_windows(world.near(boxes, mask), boxes)
     if not ignore.size:
         return near
     passed = (np.broadcast_to(ignore, (len(position), ignore.shape[1]))[near.row] == near.handles[near.body][:, None]).any(
@@ -91,13 +92,42 @@ def bodies_near(world: CollisionQueries, position: Floats, rooms: Floats, mask: 
     return near._replace(row=near.row[~passed], body=near.body[~passed])
 
 
+def with_windows(near: NearBodies, boxes: Floats) -> NearBodies:
+    """The same with windows of terrains in place of the terrains: a body for each window, with the characters that it is for.
+
+    boxes : (N, 6) what each character reaches
+    """
+    terrains = [k for k, shape in enumerate(near.shapes) if shape.family == TERRAIN]
+    if not terrains:
+        return near
+    kept = ~np.isin(near.body, terrains)
+    row, body, source, shapes = [near.row[kept]], [near.body[kept]], list(range(len(near.shapes))), list(near.shapes)
+    for k in terrains:
+        rows = near.row[near.body == k]
+        # The box of a box in the terrain's frame.
+        turn, place = near.poses[k, :9].reshape(3, 3), near.poses[k, 9:]
+        middle = (0.5 * (boxes[rows, :3] + boxes[rows, 3:]) - place) @ turn
+        half = 0.5 * (boxes[rows, 3:] - boxes[rows, :3]) @ np.abs(turn)
+        for shape, chosen in shapes[k].shapes_near(middle - half, middle + half):  # type: ignore[attr-defined]
+            row.append(rows[chosen])
+            body.append(np.full(len(chosen), len(shapes)))
+            source.append(k)
+            shapes.append(shape)
+    order = np.lexsort((np.concatenate(body), np.concatenate(row)))
+    return NearBodies(
+        np.concatenate(row)[order], np.concatenate(body)[order], near.handles[source], near.poses[source], shapes,
+        near.free[source],
+    )  # fmt: skip
+
+
 def gathered(
     near: NearBodies, position: Floats, radii: Floats, rooms: Floats, threads: int | None, store: Store
 ) -> tuple[Obstacles, Parts]:
     """What is in reach of those bodies, and their curved parts behind a placeholder for the character."""
     # A run for each leaf of each body in reach. Bodies of one shape share their solids.
     row, body = near.row, near.body
-    own = [solids_of(shape) for shape in near.shapes]
+    # Of a terrain there are windows.
+    own = [() if shape.family == TERRAIN else solids_of(shape) for shape in near.shapes]
     every = [solid for solids in own for solid in solids]
     numbers: dict[int, int] = {}
     same = np.array([numbers.setdefault(id(solid), k) for k, solid in enumerate(every)], dtype=np.int64)

@@ -9,8 +9,9 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.dynamics.characters.reach import grid_in_reach, half_space_in_reach, mesh_in_reach
+from thud.errors import UnsupportedQueryError
 from thud.mesh.trees import box_tree
-from thud.pairing.families import FIELD, MESH, SURFACE
+from thud.pairing.families import FIELD, MESH, SURFACE, TERRAIN
 from thud.pairing.leaves import leaves
 from thud.shapes.half_space import HalfSpace
 from thud.shapes.height_field import HeightField
@@ -54,6 +55,8 @@ def _solids(leaf: Shape, pose: Floats) -> list[Solid]:
     if leaf.family == SURFACE:
         # A sheet: what touches it from below must not be taken for something inside.
         return [_of_mesh(leaf.to_mesh(), pose, False)]  # type: ignore[attr-defined]
+    if leaf.family == TERRAIN:
+        raise UnsupportedQueryError("a Terrain inside a Compound is no ground for characters; add it to the world by itself")
     if isinstance(leaf, HalfSpace):
         return [Solid(pose, half_space_in_reach, np.array([*np.asarray(leaf.normal), leaf.offset]), True)]
     (part,) = leaf.parts()

@@ -36,7 +36,8 @@ from thud.terrain.tolerances import DETAIL_RATIO
 #: Sections that are a surface without its index, in the order of `SurfaceArrays`.
 _BARE = ("vertices", "coordinates", "primitives", "quads", "displacements", "details", "fade")
 
-_EMPTY_INDEX: dict[str, Any] = {
+#: A surface without its index.
+EMPTY_INDEX: dict[str, Any] = {
     "planes": np.zeros((0, 8)),
     "node_boxes": np.zeros((0, 6), np.float32),
     "node_ints": np.zeros((0, 2), np.int32),
@@ -127,7 +128,7 @@ def displaced_arrays(record: Record) -> TileArrays:
     bare = SurfaceArrays(
         vertices=a["vertices"], coordinates=a["coordinates"], primitives=a["primitives"], quads=a["quads"],
         displacements=a["displacements"].reshape(height, width), details=a["details"].reshape(details, rows, columns),
-        fade=a["fade"], ratio=ratio, thickness=math.inf, **_EMPTY_INDEX,
+        fade=a["fade"], ratio=ratio, thickness=math.inf, **EMPTY_INDEX,
     )  # fmt: skip
     _check_surface(bare, None if math.isnan(stated) else stated)
     index = SurfaceIndex(*(a[name] for name in SurfaceIndex._fields))
@@ -201,7 +202,7 @@ def check_displaced(record: Record, arrays: TileArrays) -> None:
 def displaced_shape(record: Record, arrays: TileArrays) -> DisplacedSurface:
     """The tile as a displaced surface in the terrain's frame, in the tile's own memory."""
     surface = object.__new__(DisplacedSurface)
-    bare = arrays.surface._replace(**_EMPTY_INDEX, thickness=math.inf)
+    bare = arrays.surface._replace(**EMPTY_INDEX, thickness=math.inf)
     stated = float(record.arrays["numbers"][1])
     index = tuple(record.arrays[name] for name in SurfaceIndex._fields)
     surface.__setstate__(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -98,7 +98,7 @@ class Manifest:
         """Whether a key is in the grid of tiles."""
         return all(low <= at < low + count for at, low, count in zip(key, self.first, self.count))
 
-    def keys_near(self, lower: Floats, upper: Floats) -> Iterator[TileKey]:
+    def keys_near(self, lower: Sequence[float] | Floats, upper: Sequence[float] | Floats) -> Iterator[TileKey]:
         """Keys of the tiles that may reach into a box, in the order of the store."""
         ranges = []
         for axis in range(3):

@@ -80,6 +80,7 @@ def slide(
     for row in range(count):
         one = _slide_euve if method == "euve" else _slide_all
         one(terrain, starts[row], motions[row], size, room, found, row, planes)
+        terrain.stream_one(row, starts[row], motions[row], size)
     return found
 
 
@@ -87,10 +88,12 @@ def _slide_all(
     terrain: Terrain, start: Floats, motion: Floats, radius: float, room: _Room, found: Slides, row: int, planes: Floats | None
 ) -> None:
     """All trees in reach; faces, edges and vertices; until the motion is used up."""
-    skin = max(SLIDE_SKIN * radius, SLIDE_SKIN_FAR * float(np.abs(start).max() + np.abs(motion).max()))
+    # Plain numbers: arrays of three take ten times as long.
+    (x, y, z), (u, v, w) = start.tolist(), motion.tolist()
+    skin = max(SLIDE_SKIN * radius, SLIDE_SKIN_FAR * (max(abs(x), abs(y), abs(z)) + max(abs(u), abs(v), abs(w))))
     # Sliding makes no way longer: no triangle farther away can be met.
-    reach = math.sqrt(float(motion @ motion)) * (1.0 + SLIDE_SKIN) + radius + 2.0 * skin
-    tiles = terrain.tiles_near(start - reach, start + reach)
+    reach = math.sqrt(u * u + v * v + w * w) * (1.0 + SLIDE_SKIN) + radius + 2.0 * skin
+    tiles = terrain.tiles_near((x - reach, y - reach, z - reach), (x + reach, y + reach, z + reach))
     while True:
         triangles = 0
         for tile in tiles:

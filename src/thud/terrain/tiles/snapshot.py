@@ -20,7 +20,7 @@ from thud.terrain.tiles.environment import Environment, named_errors
 from thud.terrain.tiles.lmdb_pages import DATA_FILE, Meta, Place, check_free_pages, read_meta, values
 from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.record import TileKey, record_digest
-from thud.terrain.tiles.tolerances import LEAST_RECORD, PAGE_TRIES
+from thud.terrain.tiles.tolerances import FAULT_AROUND, LEAST_RECORD, PAGE_TRIES
 
 #: Key of the manifest, and the first byte of the keys of tiles; then k, j, i moved to 0 and up, so that LMDB has them in order.
 MANIFEST_KEY = b"manifest"
@@ -69,6 +69,8 @@ class Snapshot:
                     if environment.can_write:
                         check_free_pages(self._read, meta)
                     self._list(meta)
+                    # Finding the records has touched a page of each.
+                    self._advise(0, len(self._map))
                     return
             except FileFormatError as error:
                 raise type(error)(f"{path}: {error}") from None
@@ -101,6 +103,24 @@ class Snapshot:
     def record(self, place: Place) -> memoryview:
         """The bytes of a value, in the file's own memory."""
         return memoryview(self._map)[place.offset : place.offset + place.size]
+
+    def give_back(self, place: Place) -> None:
+        """Give the pages of a value back to the system; who still reads them finds them again in the file."""
+        # Reading a page brings its neighbours along, also those of the records beside it.
+        self._advise(max(place.offset - FAULT_AROUND, 0), place.offset + place.size + FAULT_AROUND)
+
+    def trim(self, place: Place) -> None:
+        """Give back what reading a value has brought along of its neighbours."""
+        page = mmap.PAGESIZE
+        start, end = place.offset // page * page, -(-(place.offset + place.size) // page) * page
+        self._advise(max(start - FAULT_AROUND, 0), start)
+        self._advise(end, end + FAULT_AROUND)
+
+    def _advise(self, start: int, end: int) -> None:
+        page = mmap.PAGESIZE
+        start, end = start // page * page, min(-(-end // page) * page, len(self._map))
+        if end > start and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, start, end - start)
 
     def _end(self) -> None:
         transaction, self._transaction = self._transaction, None

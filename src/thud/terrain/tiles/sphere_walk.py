@@ -28,7 +28,7 @@ from thud.terrain.tiles.tile_arrays import (
     OFFSET,
     RADIUS,
 )
-from thud.terrain.tiles.tolerances import PLANE_REACH, QUAD_SAMPLES, REACH_SLACK
+from thud.terrain.tiles.tolerances import BESIDE_SLACK, PLANE_REACH, QUAD_SAMPLES, REACH_SLACK
 
 
 @device
@@ -62,21 +62,32 @@ def _write_triangle(found, room, number, a, b, c, n, d, number_out, corners_out,
         planes_out[found, 3] = d
 
 
-@kernel(inner="tile_arrays, i8, vec3, f8, i8, i8[::1], f8[:,::1], f8[:,::1]")
-def _row_in_reach(tile, row, p, reach, found, number_out, corners_out, planes_out):
-    """Write the stored triangle `row` if it is in reach of p; returns how many there are then."""
-    corners, planes = tile.corners, tile.planes
-    a = (np.float64(corners[row, 0]), np.float64(corners[row, 1]), np.float64(corners[row, 2]))
-    b = (np.float64(corners[row, 3]), np.float64(corners[row, 4]), np.float64(corners[row, 5]))
-    c = (np.float64(corners[row, 6]), np.float64(corners[row, 7]), np.float64(corners[row, 8]))
-    n = load3(planes, row, 0)
-    # The plane first: few triangles of a leaf pass.
-    if abs(dot(n, p) + planes[row, 3]) > reach + PLANE_REACH * (abs(planes[row, 3]) + norm(p)):
-        return found
-    distance2, _ = point_triangle_called(p, a, b, c)
-    if distance2 <= reach * reach:
-        _write_triangle(found, number_out.shape[0], row, a, b, c, n, planes[row, 3], number_out, corners_out, planes_out)
-        found += 1
+@device
+def _beside(corners, row, axis, p, reach):
+    """Whether a stored triangle lies wholly on one side of the sphere along an axis, by more than float32 rounds off."""
+    a, b, c = corners[row, axis], corners[row, 3 + axis], corners[row, 6 + axis]
+    slack = reach + BESIDE_SLACK * (reach + abs(p[axis]))
+    return min(a, min(b, c)) - p[axis] > slack or p[axis] - max(a, max(b, c)) > slack
+
+
+@kernel(inner="f4[:,::1], f8[:,::1], i8, i8, vec3, f8, i8, i8[::1], f8[:,::1], f8[:,::1]")
+def rows_in_reach(corners, planes, begin, end, p, reach, found, number_out, corners_out, planes_out):
+    """Write the stored triangles from row `begin` to `end` that are in reach of p; returns how many there are then."""
+    size = norm(p)
+    for row in range(begin, end):
+        # The box first, then the plane: few triangles of a leaf pass.
+        if _beside(corners, row, 0, p, reach) or _beside(corners, row, 1, p, reach) or _beside(corners, row, 2, p, reach):
+            continue
+        n, d = load3(planes, row, 0), planes[row, 3]
+        if abs(dot(n, p) + d) > reach + PLANE_REACH * (abs(d) + size):
+            continue
+        a = (np.float64(corners[row, 0]), np.float64(corners[row, 1]), np.float64(corners[row, 2]))
+        b = (np.float64(corners[row, 3]), np.float64(corners[row, 4]), np.float64(corners[row, 5]))
+        c = (np.float64(corners[row, 6]), np.float64(corners[row, 7]), np.float64(corners[row, 8]))
+        distance2, _ = point_triangle_called(p, a, b, c)
+        if distance2 <= reach * reach:
+            _write_triangle(found, number_out.shape[0], row, a, b, c, n, d, number_out, corners_out, planes_out)
+            found += 1
     return found
 
 
@@ -91,13 +102,12 @@ def _made_in_reach(number, a, b, c, p, reach, found, number_out, corners_out, pl
     return found
 
 
-@kernel(inner="tile_arrays, i8, vec3, f8, i8, i8[::1], f8[:,::1], f8[:,::1]")
-def _height_block(tile, block, p, reach, found, number_out, corners_out, planes_out):
+@kernel(inner="height_grid, i4[:,::1], i8, vec3, f8, i8, i8[::1], f8[:,::1], f8[:,::1]")
+def _height_block(grid, blocks, block, p, reach, found, number_out, corners_out, planes_out):
     """Triangles of a block of cells."""
-    grid = tile.grid
     x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
-    i0, j0 = np.int64(tile.blocks[block, BLOCK_X]), np.int64(tile.blocks[block, BLOCK_Y])
-    i1, j1 = i0 + np.int64(tile.blocks[block, BLOCK_WIDE]), j0 + np.int64(tile.blocks[block, BLOCK_HIGH])
+    i0, j0 = np.int64(blocks[block, BLOCK_X]), np.int64(blocks[block, BLOCK_Y])
+    i1, j1 = i0 + np.int64(blocks[block, BLOCK_WIDE]), j0 + np.int64(blocks[block, BLOCK_HIGH])
     for j in range(j0, j1):
         # A row or cell beside the sphere; a whole cell to spare.
         if (j + 2) * y < p[1] - reach or (j - 1) * y > p[1] + reach:
@@ -145,11 +155,12 @@ def _surface_block(tile, block, p, reach, patch, found, number_out, corners_out,
 def leaf_in_reach(tile, k, p, reach, patch, found, number_out, corners_out, planes_out):
     """Write the triangles of leaf k in reach of p, from row `found` on; returns how many there are then, written or not."""
     begin = np.int64(tile.links[k, OFFSET])
-    for item in range(begin, begin + np.int64(tile.links[k, COUNT])):
-        if tile.kind == TRIANGLES:
-            found = _row_in_reach(tile, item, p, reach, found, number_out, corners_out, planes_out)
-        elif tile.kind == HEIGHTS:
-            found = _height_block(tile, item, p, reach, found, number_out, corners_out, planes_out)
+    end = begin + np.int64(tile.links[k, COUNT])
+    if tile.kind == TRIANGLES:
+        return rows_in_reach(tile.corners, tile.planes, begin, end, p, reach, found, number_out, corners_out, planes_out)
+    for item in range(begin, end):
+        if tile.kind == HEIGHTS:
+            found = _height_block(tile.grid, tile.blocks, item, p, reach, found, number_out, corners_out, planes_out)
         elif tile.kind == DISPLACED:
             found = _surface_block(tile, item, p, reach, patch, found, number_out, corners_out, planes_out)
     return found
@@ -172,7 +183,15 @@ def collect_in_reach(tile, p, reach, patch, found, number_out, corners_out, plan
             k += 1
         else:
             visited_out[1] += 1
-            found = leaf_in_reach(tile, k, p, reach, patch, found, number_out, corners_out, planes_out)
+            if tile.kind == TRIANGLES:
+                # Straight there: handing over a whole tile takes longer than its triangles.
+                begin = np.int64(tile.links[k, OFFSET])
+                end = begin + np.int64(tile.links[k, COUNT])
+                found = rows_in_reach(
+                    tile.corners, tile.planes, begin, end, p, reach, found, number_out, corners_out, planes_out
+                )
+            else:
+                found = leaf_in_reach(tile, k, p, reach, patch, found, number_out, corners_out, planes_out)
             k = np.int64(tile.links[k, NEXT])
     return found
 

@@ -29,6 +29,9 @@ PLANE_NEEDLE = 1e-6
 #: over PLANE_NEEDLE.
 PLANE_REACH = 2.0**-32
 
+#: A triangle is beside a sphere by more than this, relative to the numbers compared: the differences may be made in float32.
+BESIDE_SLACK = 2.0**-20
+
 #: How far a stored plane may be from its triangle's corners, relative to the size of the tile: it was made from
 #: them in float64.
 PLANE_SLACK = 2.0**-32
@@ -91,3 +94,59 @@ SAME_NORMAL = 1e-14
 
 #: How much farther a tile may reach than its place and the overhang say, relative to the coordinates: roundoff of its origin.
 PLACE_SLACK = 2.0**-44
+
+#: Bytes that a mesh takes a triangle, with its trees and edges, about: what the budget counts for one that was made of a tile.
+MESH_BYTES = 640
+
+#: Threads that read tiles ahead (a count): reading waits for the disk, and checking a tile takes a fraction of a core.
+LOADING_THREADS = 2
+
+#: Most tiles that are being read ahead at once (a count): what is asked for beyond that is asked for again.
+MOST_AHEAD = 64
+
+#: Windows are laid out in units of this part of a tile; the smallest is 2^3 of them a side.
+WINDOW_UNITS = 64
+WINDOW_LEAST = 3
+
+#: Most tiles that one window is stitched from (a count); beyond it a query goes tile by tile.
+WINDOW_TILES = 256
+
+#: A cast is cut into pieces that span no more than this many tiles along an axis.
+CAST_TILES = 2.0
+
+#: Pieces of a cast overlap by this part of one, so that none begins in what the one before had touched.
+CAST_OVERLAP = 2.0**-6
+
+#: Samples of height tiles lie on one lattice when they are no farther from it than this part of the spacing.
+LATTICE_SLACK = 2.0**-20
+
+#: Rays are followed through the tiles in pieces of this part of a tile.
+RAY_PIECE = 1.0
+
+#: Two places along a ray are one when they are no farther apart than this, relative to the coordinates: some roundoffs of the
+#: frames of two tiles.
+RAY_EDGE = 2.0**-40
+
+#: How far a tile may reach beyond the manifest's bounds, relative to the coordinates: roundoff.
+BOX_SLACK = 1e-9
+
+#: After a motion to its first contact a shape touches what is this near, relative to its size: casts end up to 1e-7 of it
+#: before.
+TOUCHED = 1e-6
+
+#: Tiles are read ahead for so many steps of a camera's motion (a count), and at least so many tiles far.
+AHEAD_STEPS = 240.0
+AHEAD_TILES = 1.5
+
+#: And in the frustum, within so many tiles.
+VIEW_TILES = 4.0
+
+#: What is ahead is looked up again when the camera has gone this part of a tile, or turned by this cosine.
+AHEAD_AGAIN = 0.125
+AHEAD_TURN = 0.99
+
+#: Part of the budget that what is read ahead may take.
+AHEAD_BUDGET = 0.5
+
+#: Bytes that a system maps about a page that is touched: Linux takes 64 KiB.
+FAULT_AROUND = 2**16

@@ -1,0 +1,1 @@
+"""Queries of a terrain through its tiles: for the pair table."""
