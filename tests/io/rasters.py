@@ -41,8 +41,9 @@ def sample_file(path: Path) -> Path:
 
 def bilinear(values, x, y, transform):
     """Heights at places of the raster's own system: values are at the middles of pixels."""
-    column, row = ~transform * (x, y)
-    column, row = column - 0.5, row - 0.5
+    inverse = ~transform
+    column = inverse.a * x + inverse.b * y + inverse.c - 0.5
+    row = inverse.d * x + inverse.e * y + inverse.f - 0.5
     j, i = np.floor(column).astype(int), np.floor(row).astype(int)
     j, i = np.clip(j, 0, values.shape[1] - 2), np.clip(i, 0, values.shape[0] - 2)
     u, v = column - j, row - i

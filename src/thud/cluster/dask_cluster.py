@@ -129,7 +129,7 @@ class Cluster:
     ) -> Iterator[tuple[TileKey, bytes | None]]:
         lost = (distributed.KilledWorker, distributed.client.FuturesCancelledError, distributed.comm.CommClosedError)
         running: dict[Any, tuple[TileKey, Any, int]] = {}
-        done = distributed.as_completed()
+        done = distributed.as_completed(loop=client.loop)
 
         def submit(key: TileKey, piece: Any, deaths: int) -> None:
             future = client.submit(work, name, tuple(key), piece, pure=False, key=f"{name}-{tuple(key)}-{deaths}-{id(running)}")

@@ -23,7 +23,7 @@ from thud.gates import as_positive
 from thud.io.tolerances import GRID_ALIGNED, MOST_PIXELS, NORTH_UP, OPEN_RASTERS, STATED_NO_DATA
 
 #: Formats that are read: plain rasters that hold their pixels themselves.
-DRIVERS = ("GTiff", "COG", "AAIGrid", "SRTMHGT", "DTED", "USGSDEM")
+DRIVERS = ("GTiff", "AAIGrid", "SRTMHGT", "DTED", "USGSDEM")
 
 #: Metres of a vertical unit, by the names that files have.
 VERTICAL = {
@@ -136,13 +136,8 @@ class Raster:
 def _head(rasterio: Any, path: Any, band: int, unit: str | None) -> Raster:
     where = local_file(path)
     with _quiet(rasterio):
-        try:
-            dataset = rasterio.open(where, driver=list(DRIVERS))
-        except rasterio.errors.RasterioIOError as error:
-            raise FileFormatError(f"{where}: no raster of a format that is read ({', '.join(DRIVERS)}): {error}") from None
+        dataset = _opened(rasterio, where)
         with dataset:
-            if dataset.driver not in DRIVERS:
-                raise FileFormatError(f"{where}: its format is {dataset.driver}; expected one of {', '.join(DRIVERS)}")
             if band > dataset.count:
                 raise InvalidInputError(f"band: {where} has {dataset.count} bands, not {band}")
             if np.dtype(dataset.dtypes[band - 1]).kind not in "fiu":
@@ -164,6 +159,17 @@ def _head(rasterio: Any, path: Any, band: int, unit: str | None) -> Raster:
                 where, dataset.width, dataset.height, transform, dataset.crs, scale, offset, VERTICAL[named.lower()],
                 None if none is None else float(none),
             )  # fmt: skip
+
+
+def _opened(rasterio: Any, where: Path) -> Any:
+    """A file by the first of the formats that it is of. GDAL is asked for one at a time: it must not try others."""
+    said = ""
+    for driver in DRIVERS:
+        try:
+            return rasterio.open(where, driver=driver)
+        except rasterio.errors.RasterioIOError as error:
+            said = said or str(error)
+    raise FileFormatError(f"{where}: no raster of a format that is read ({', '.join(DRIVERS)}): {said}")
 
 
 def _as_crs(rasterio: Any, text: Any, name: str) -> Any:
@@ -275,7 +281,7 @@ class Mosaic:
             return self._open[number]
         while len(self._open) >= OPEN_RASTERS:
             self._open.popitem(last=False)[1].close()
-        self._open[number] = rasterio.open(self.rasters[number].path, driver=list(DRIVERS))
+        self._open[number] = _opened(rasterio, self.rasters[number].path)
         return self._open[number]
 
     def close(self) -> None:

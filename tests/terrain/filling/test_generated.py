@@ -63,7 +63,7 @@ def world(tmp_path_factory):
 def test_a_small_world_is_a_part_of_a_large_one(world, tmp_path):
     path, done = world
     larger = tmp_path / "larger"
-    build(generated_world(7, (2 * SIDE, SIDE)), larger, tile=TILE, progress=False, workers=2)
+    build(generated_world(7, (2 * SIDE, SIDE)), larger, tile=TILE, progress=False)
     small, large = records(path), records(larger)
     assert len(small) == 4
     assert len(large) == 8

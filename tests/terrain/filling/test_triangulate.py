@@ -46,7 +46,7 @@ def test_no_sample_is_farther_off_than_the_error(tmp_path, error, make):
         assert worst > 0.3 * error
         assert len(every) < 0.5 * 2 * squares.sum()
     # The plane is covered once.
-    area = 0.5 * np.cross(every[:, 1, :2] - every[:, 0, :2], every[:, 2, :2] - every[:, 0, :2])
+    area = 0.5 * np.cross(every[:, 1] - every[:, 0], every[:, 2] - every[:, 0])[:, 2]
     assert (area > 0.0).all()
     assert area.sum() == pytest.approx(4.0 * squares.sum())
     # Of a square that is not there nothing is covered.
