@@ -10,11 +10,15 @@ import pytest
 
 pytest.importorskip("lmdb")
 pytest.importorskip("distributed")
+pytest.importorskip("typer")
 
 import distributed
 import lmdb
+import numpy as np
+from typer.testing import CliRunner
 
 from tests.terrain.filling.sources import holed
+from thud.cli.app import app
 from thud.cluster import Cluster, InsecureClusterWarning
 from thud.errors import InvalidInputError, WorkerError
 from thud.terrain import build
@@ -59,6 +63,25 @@ def test_also_when_a_worker_is_killed(cluster, one, tmp_path):
     done = build(holed(), tmp_path / "store", progress=kill, runner=Cluster(cluster.scheduler_address), **OPTIONS)
     assert killed
     assert done == one[0]
+    assert dump(tmp_path / "store") == one[1]
+
+
+def test_the_command_does_so_too(cluster, one, tmp_path):
+    np.save(tmp_path / "a.npy", holed())
+    arguments = [
+        "terrain",
+        "build",
+        str(tmp_path / "a.npy"),
+        "--spacing",
+        "2",
+        "--tile",
+        "16",
+        "--out",
+        str(tmp_path / "store"),
+    ]
+    result = CliRunner().invoke(app, [*arguments, "--cluster", cluster.scheduler_address])
+    assert result.exit_code == 0, result.output
+    assert one[0].content_hash in result.output
     assert dump(tmp_path / "store") == one[1]
 
 

@@ -243,6 +243,8 @@ def test_files_that_are_no_elevation_models(tmp_path):
         "d.tif": inner.read_bytes()[:200],
         "e.png": _png(tmp_path),
         "f.asc": b"ncols 3\nnrows two\n",
+        # More pixels than any disk has.
+        "g.asc": b"ncols 2000000\nnrows 2000000\nxllcorner 0\nyllcorner 0\ncellsize 1\n1 2 3\n",
     }.items():
         (tmp_path / name).write_bytes(data)
         # Of d the head is whole, but not what it refers to.

@@ -24,6 +24,9 @@ from thud.errors import InvalidInputError, WorkerError
 from thud.terrain import GridField, build, from_field, verify
 from thud.terrain.filling.height_windows import HeightWindows
 from thud.terrain.filling.processes import Processes
+from thud.terrain.filling.tolerances import AHEAD
+from thud.terrain.making.fields import MeshField
+from thud.terrain.tiles.record import TileKey
 
 ROOT = Path(__file__).parents[3]
 
@@ -177,6 +180,26 @@ def test_workers_that_are_killed_are_replaced(tmp_path):
     assert len(pools) == 2
     assert one == two
     assert dump(tmp_path / "one") == dump(tmp_path / "two")
+
+
+def number(key, piece):
+    time.sleep(0.005)
+    return bytes([piece % 251])
+
+
+def test_workers_are_never_far_ahead_of_the_writer():
+    taken, done = [], 0
+
+    def tasks():
+        for k in range(40):
+            taken.append(k)
+            yield TileKey(k, 0), k
+
+    for key, record in Processes(2)(number, tasks()):
+        done += 1
+        assert record == bytes([key.i % 251])
+        assert len(taken) <= done + 2 * AHEAD
+    assert done == 40
 
 
 def die(points):
@@ -341,6 +364,25 @@ def test_a_field_as_triangles(tmp_path):
             one, two = a.tile(key).triangles().corners, b.tile(key).triangles().corners
             assert one.shape == two.shape
             np.testing.assert_allclose(one.mean(axis=(0, 1)), two.mean(axis=(0, 1)), atol=QUANTUM)
+
+
+def test_a_mesh_as_a_field(tmp_path):
+    given = mesh()
+    field = MeshField(given)
+    low, high = field.bounds
+    options = {"lower": low - 12.0, "upper": high + 12.0, "cell": 8.0, "samples": 4, "tile": 32}
+    quiet(
+        MeshField(thud.to_mesh(thud.Box([20.0, 20.0, 9.0]))),
+        tmp_path / "store",
+        **options | {"lower": [-30.0] * 3, "upper": [30.0] * 3},
+    )
+    with thud.Terrain.open(tmp_path / "store") as terrain:
+        points = np.concatenate(
+            [terrain.tile(key).shape.quad_samples(np.arange(2)).point.reshape(-1, 3) for key in sorted(terrain.keys())]
+        )
+        assert np.abs(np.abs(points) - [20.0, 20.0, 9.0]).min(axis=1).max() < 4.0
+    with pytest.raises(InvalidInputError, match="holds another terrain"):
+        quiet(field, tmp_path / "store", **options)
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------------------

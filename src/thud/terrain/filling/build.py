@@ -23,7 +23,7 @@ from thud.terrain.filling.plan import Plan, Runner, here
 from thud.terrain.filling.processes import Processes
 from thud.terrain.filling.progress import BuildProgress
 from thud.terrain.filling.tolerances import QUANTUM, TILE_SAMPLES
-from thud.terrain.making.fields import GridField
+from thud.terrain.making.fields import GridField, MeshField
 from thud.terrain.making.make import as_side
 from thud.terrain.tiles.lmdb_pages import DATA_FILE
 from thud.terrain.tiles.manifest import Manifest
@@ -235,11 +235,15 @@ def _origin(origin: npt.ArrayLike | None) -> tuple[float, float, float]:
 
 
 def _field_name(field: Any) -> dict[str, Any]:
-    """What tells one field from another: the numbers of a grid; of a function only its name."""
+    """What tells one field from another: the numbers of a grid or mesh; of a function only its name."""
     if isinstance(field, GridField):
         values = np.ascontiguousarray(np.asarray(field.values), "<f8")
         digest = hashlib.blake2b(values.tobytes(), digest_size=16)
         for more in (field.origin, field.spacing):
             digest.update(np.ascontiguousarray(more, "<f8").tobytes())
         return {"source": "grid field", "values": digest.hexdigest()}
+    if isinstance(field, MeshField):
+        digest = hashlib.blake2b(np.ascontiguousarray(field.mesh.vertices, "<f8").tobytes(), digest_size=16)
+        digest.update(np.ascontiguousarray(field.mesh.faces, "<i8").tobytes())
+        return {"source": "distance to a mesh", "mesh": digest.hexdigest()}
     return {"source": "field", "name": getattr(field, "__qualname__", type(field).__qualname__)}
