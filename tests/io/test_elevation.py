@@ -64,8 +64,10 @@ def test_no_data_masks_and_nan_are_holes(tmp_path):
     values = ramp()
     values[3, 4], values[10:12, 20:25] = -9999.0, -9999.0
     wanted = np.isnan(np.where(values == -9999.0, np.nan, values))[::-1]
-    for number, options in enumerate(({"no_data": -9999.0}, {"mask": values != -9999.0}, {})):
-        given = values if options else np.where(values == -9999.0, np.nan, values).astype(np.float32)
+    infinite = {"no_data": np.inf}
+    for number, options in enumerate(({"no_data": -9999.0}, {"mask": values != -9999.0}, {}, infinite)):
+        other = np.inf if options is infinite else -9999.0 if options else np.nan
+        given = np.where(values == -9999.0, other, values).astype(np.float32)
         path = write(tmp_path / f"{number}.tif", given, transform, UTM, **options)
         with read_elevation(path) as model:
             np.testing.assert_array_equal(np.isnan(model.read((0, 40), (0, 50))), wanted)

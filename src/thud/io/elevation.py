@@ -261,7 +261,7 @@ class Mosaic:
                 raise FileFormatError(f"{raster.path}: rows {top} to {bottom} cannot be read ({error})") from None
         out = np.asarray(values, np.float64)
         hidden |= np.isnan(out)
-        if raster.no_data is not None:
+        if raster.no_data is not None and math.isfinite(raster.no_data):
             # A float32 file may state its no-data with more digits than it has.
             hidden |= np.abs(out - raster.no_data) <= STATED_NO_DATA * abs(raster.no_data)
         out = (out * raster.scale + raster.offset) * raster.metres

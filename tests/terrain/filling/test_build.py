@@ -31,7 +31,7 @@ from thud.terrain.tiles.record import TileKey
 ROOT = Path(__file__).parents[3]
 
 #: How often a build is killed; on demand THUD_KILLS=20 python -m pytest tests/terrain/filling/test_build.py -k killed.
-KILLS = int(os.environ.get("THUD_KILLS", "3"))
+KILLS = int(os.environ.get("THUD_KILLS") or (1 if os.environ.get("THUD_TEST_SIZE") == "small" else 3))
 
 QUANTUM = 2.0**-10
 
