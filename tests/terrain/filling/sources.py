@@ -23,6 +23,9 @@ def holed(shape=SHAPE, seed=3):
     out[10:14, 40:47] = np.nan
     out[32, 60:70] = np.nan
     out[60:68, 64] = np.nan
+    # On one side of a border alone.
+    out[40:46, 65] = np.nan
+    out[33, 20:29] = np.nan
     out[96:97, 96:97] = np.nan
     out[90:150, 150:205] = np.nan
     out[0, 0] = np.nan
