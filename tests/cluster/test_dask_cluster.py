@@ -20,8 +20,10 @@ from typer.testing import CliRunner
 from tests.terrain.filling.sources import holed
 from thud.cli.app import app
 from thud.cluster import Cluster, InsecureClusterWarning
+from thud.cluster.dask_cluster import receive
 from thud.errors import InvalidInputError, WorkerError
 from thud.terrain import build
+from thud.terrain.filling.processes import pickled
 
 OPTIONS = {"spacing": 2.0, "tile": 16}
 
@@ -95,6 +97,11 @@ def test_errors_of_the_job_come_back(cluster, tmp_path):
             broken, tmp_path / "store", lower=[0, 0, 0], upper=[40, 40, 10], cell=2.0, samples=2, tile=8, progress=False,
             runner=Cluster(cluster.scheduler_address),
         )  # fmt: skip
+
+
+def test_workers_of_another_version_are_refused():
+    with pytest.raises(WorkerError, match=r"a worker has thud .*, the client 9\.9"):
+        receive("job", pickled(broken), "9.9")
 
 
 def test_a_cluster_that_is_not_there(tmp_path):

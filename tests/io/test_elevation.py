@@ -221,6 +221,7 @@ def test_the_srtm_sample_is_our_own_bilinear_sampling_at_10000_points(tmp_path):
         "zip://a.zip!a.tif",
         "GTIFF_DIR:1:a.tif",
         "a.vrt",
+        "N36W085.SRTMGL1.hgt.zip",
         "a\0.tif",
     ],
 )

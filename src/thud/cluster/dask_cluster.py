@@ -44,12 +44,15 @@ def work(name: str, key: TileKey, piece: Any) -> bytes | None:
     return _jobs[name](TileKey(*key), piece)
 
 
-def receive(name: str, data: bytes) -> None:
+def receive(name: str, data: bytes, version: str) -> None:
     """In a worker: a job comes in. One core a task: Dask runs as many tasks as it has been given threads."""
     import pickle
 
+    import thud
     from thud._core.threads import limit_cores
 
+    if thud.__version__ != version:
+        raise WorkerError(f"cluster: a worker has thud {thud.__version__}, the client {version}")
     limit_cores(1)
     _jobs[name] = pickle.loads(data)
 
@@ -116,7 +119,7 @@ class Cluster:
         name = "thud-" + hashlib.blake2b(data, digest_size=12).hexdigest()
         client = self._client()
         try:
-            client.register_plugin(_plugin(distributed, name, data), name=name)
+            client.register_plugin(_plugin(name, data), name=name)
             yield from self._run(distributed, client, name, iter(tasks))
         finally:
             # The cluster may be gone; what matters is said by then.
@@ -158,12 +161,12 @@ class Cluster:
             future.release()
 
 
-def _plugin(distributed: Any, name: str, data: bytes) -> Any:
-    """What gives each worker the job."""
-    # A class of a function goes by value: workers need no more than thud itself.
+def _plugin(name: str, data: bytes) -> Any:
+    """What gives each worker the job; imported late, for it is made of Dask's class."""
+    import thud
     from thud.cluster.job_plugin import JobPlugin
 
-    return JobPlugin(name, data)
+    return JobPlugin(name, data, thud.__version__)
 
 
 def _host(rest: str) -> str:

@@ -10,14 +10,14 @@ from thud.cluster.dask_cluster import receive, release
 
 
 class JobPlugin(WorkerPlugin):
-    """A job by name."""
+    """A job by name, of a client with some version of thud."""
 
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name, self.data = name, data
+    def __init__(self, name: str, data: bytes, version: str) -> None:
+        self.name, self.data, self.version = name, data, version
 
     def setup(self, worker: Any) -> None:
         """When a worker comes."""
-        receive(self.name, self.data)
+        receive(self.name, self.data, self.version)
 
     def teardown(self, worker: Any) -> None:
         """When the job is over."""

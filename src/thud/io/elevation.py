@@ -25,6 +25,9 @@ from thud.io.tolerances import GRID_ALIGNED, MOST_PIXELS, NORTH_UP, OPEN_RASTERS
 #: Formats that are read: plain rasters that hold their pixels themselves.
 DRIVERS = ("GTiff", "AAIGrid", "SRTMHGT", "DTED", "USGSDEM")
 
+#: Ends of names of files that stand for others, or hold them.
+_VIRTUAL = (".vrt", ".zip", ".gz", ".tar", ".tgz")
+
 #: Metres of a vertical unit, by the names that files have.
 VERTICAL = {
     "": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0,
@@ -106,7 +109,7 @@ def local_file(path: Any) -> Path:
         raise InvalidInputError(f"paths: expected a path, got {type(path).__name__}") from None
     if not isinstance(text, str):
         text = os.fsdecode(text)
-    if "\0" in text or "://" in text or text.startswith(("/vsi", "\\vsi")) or text.lower().endswith(".vrt"):
+    if "\0" in text or "://" in text or text.startswith(("/vsi", "\\vsi")) or text.lower().endswith(_VIRTUAL):
         raise InvalidInputError(f"paths: {text!r} is a virtual or network path; expected a file of this machine")
     where = Path(text)
     if not where.exists():
