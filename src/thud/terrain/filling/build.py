@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from thud.terrain.filling.field_tiles import field_plan
 from thud.terrain.filling.generated import GeneratedWorld, world_plan
 from thud.terrain.filling.height_tiles import height_plan
 from thud.terrain.filling.height_windows import HeightWindows, as_heights
+from thud.terrain.filling.mesh_tiles import mesh_plan
 from thud.terrain.filling.plan import Plan, Runner, here
 from thud.terrain.filling.processes import Processes
 from thud.terrain.filling.progress import BuildProgress
@@ -131,8 +133,6 @@ def plan(
         if tile is None:
             raise InvalidInputError("tile: needed for a mesh: metres along a side of a tile")
         side = as_positive(tile, "tile")
-        from thud.terrain.filling.mesh_tiles import mesh_plan
-
         place: dict[str, Any] = {"crs": given["crs"] or "", "origin": _origin(given["origin"])}
         return mesh_plan(source, kind or "triangles", tile=side, quantum=step, **tree, **place)
     many = _count(TILE_SAMPLES if tile is None else tile, "tile", 1, 2**14)
@@ -157,8 +157,9 @@ def plan(
     bound = given["error"]
     off = float(np.min(heights.spacing)) / 8.0 if bound is None else as_positive(bound, "error", zero=True)
     chosen = kind or "heights"
-    if bound is not None and chosen != "triangles":
-        raise InvalidInputError(f"error: only triangles have an error bound; the kind is {chosen!r}")
+    for name, kinds in (("error", ("triangles",)), ("samples", ("displaced",)), ("thickness", ("heights", "displaced"))):
+        if given[name] is not None and chosen not in kinds:
+            raise InvalidInputError(f"{name}: of no use to {chosen!r}; expected the kind {' or '.join(kinds)}")
     if thick is None and chosen == "displaced":
         thick = quad * float(np.max(heights.spacing))
     return height_plan(heights, chosen, tile=many, quantum=step, samples=quad, thickness=thick, error=off, **tree)
@@ -172,16 +173,11 @@ def fill(
     with TileWriter(folder, made.manifest, map_size=map_size) as writer:
         missing = [key for key in made.keys if key not in writer.keys]
         done = total - len(missing)
-        bar = BuildProgress(f"building {folder.name}", total, done, made.samples) if progress is True else None
-
-        def tasks() -> Iterator[tuple[TileKey, Any]]:
-            for key in missing:
-                yield key, made.piece(key)
-
-        try:
-            if bar is not None:
-                bar.__enter__()
-            for key, record in run(_Named(made.job), tasks()):
+        shown = BuildProgress(f"building {folder.name}", total, done, made.samples) if progress is True else nullcontext()
+        # Read as they are asked for, not before.
+        tasks = ((key, made.piece(key)) for key in missing)
+        with shown as bar:
+            for key, record in run(_Named(made.job), tasks):
                 if record is not None:
                     if record_key(record) != key:
                         raise InvalidInputError(f"source: the record made for {tuple(key)} is that of another tile")
@@ -191,9 +187,6 @@ def fill(
                     bar.add()
                 elif callable(progress):
                     progress(done, total, key)
-        finally:
-            if bar is not None:
-                bar.__exit__()
         return writer.finish()
 
 
@@ -220,9 +213,9 @@ def _only(what: str, given: dict[str, Any], takes: tuple[str, ...]) -> None:
 
 
 def _count(value: Any, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or value != int(value):
-        raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
-    if not least <= value <= most:
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    # NaN is not between.
+    if not number or not least <= value <= most or value != int(value):
         raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
     return int(value)
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats, number_array
 from thud.errors import InvalidInputError
 from thud.terrain.filling.tolerances import SCAN_SAMPLES
+from thud.terrain.making.heights import as_spacing
 
 
 @runtime_checkable
@@ -52,12 +53,12 @@ class ArrayWindows:
     Parameters
     ----------
     heights : (H, W) metres, indexed [y, x]
-    spacing : metres between samples; one number, or two along x and y
+    spacing : metres between samples along x and y
     crs, origin : as of `Manifest`
     """
 
     heights: Any
-    spacing: Any
+    spacing: tuple[float, float]
     crs: str = ""
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     shape: tuple[int, int] = field(init=False)
@@ -132,4 +133,5 @@ def as_heights(source: Any, spacing: npt.ArrayLike | None, crs: str, origin: Any
         return source
     if spacing is None:
         raise InvalidInputError("spacing: needed for an array of heights: metres between samples")
-    return ArrayWindows(source, spacing, crs, origin)
+    step = as_spacing(spacing)
+    return ArrayWindows(source, (float(step[0]), float(step[1])), crs, origin)
