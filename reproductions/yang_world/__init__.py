@@ -1,13 +1,14 @@
 """[Yang] 1.1 and 3.5.1: the landscape of the thesis, about 400 square miles at 2 m in 64 x 64 patches, generated and built
 here.
 
-`python -m reproductions yang-world [--size ci|standard|full]`. The full size goes on where it was when it is run again; the
+`python -m reproductions yang-world [--size ci|standard|full]`. It goes on where it was when it is run again; the
 store is in the folder that THUD_WORLD_DIR names, `yang_world` below the results otherwise.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import time
@@ -44,20 +45,29 @@ def run(size: str, files: list[Path] | None, out: Path) -> int:
     return report.close()
 
 
+class _Pause(Exception):
+    """The time of this run is over."""
+
+
 def _build(folder: Path, side: float) -> dict[str, float]:
-    """Fill the store. Times of runs that were cut short are added up in a file beside it."""
+    """Fill the store. What runs that were cut short took is added up in a file beside it."""
     notes = folder.with_name(folder.name + ".json")
-    before = json.loads(notes.read_text()) if notes.exists() else {"seconds": 0.0, "cpu": 0.0, "peak": 0.0}
-    if not folder.exists():
-        before = {"seconds": 0.0, "cpu": 0.0, "peak": 0.0}
-    begin, cpu = time.perf_counter(), time.process_time()
-    saved = begin
+    before = {"seconds": 0.0, "cpu": 0.0, "peak": 0.0}
+    if folder.exists() and notes.exists():
+        before = json.loads(notes.read_text())
+    workers = int(os.environ.get("THUD_WORLD_WORKERS") or 1)
+    limit = float(os.environ.get("THUD_WORLD_SECONDS") or math.inf)
+    begin = saved = time.perf_counter()
+    paused = False
 
     def so_far() -> dict[str, float]:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+        # Of workers what has ended is known.
+        own, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        used = sum(one.ru_utime + one.ru_stime for one in (own, theirs))
+        peak = 1024.0 * (own.ru_maxrss + (workers * theirs.ru_maxrss if workers > 1 else 0))
         return {
             "seconds": before["seconds"] + time.perf_counter() - begin,
-            "cpu": before["cpu"] + time.process_time() - cpu,
+            "cpu": before["cpu"] + used,
             "peak": max(before["peak"], peak),
         }
 
@@ -66,19 +76,21 @@ def _build(folder: Path, side: float) -> dict[str, float]:
         now = time.perf_counter()
         if now - saved > 5.0:
             saved = now
-            rate = so_far()["seconds"] / done
-            notes.parent.mkdir(parents=True, exist_ok=True)
             notes.write_text(json.dumps(so_far()))
-            print(f"  patches: {done}/{total}, about {rate * (total - done):.0f} s left", flush=True)
+            print(f"  patches: {done}/{total}, about {so_far()['seconds'] / done * (total - done):.0f} s left", flush=True)
+        if now - begin > limit:
+            raise _Pause
 
-    build(generated_world(SEED, side, spacing=SPACING), folder, progress=progress, workers=_workers())
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        build(generated_world(SEED, side, spacing=SPACING), folder, progress=progress, workers=workers)
+    except _Pause:
+        paused = True
     found = so_far()
     notes.write_text(json.dumps(found))
+    if paused:
+        raise SystemExit(f"reproductions yang-world: {limit:g} s are over; the same command goes on")
     return found
-
-
-def _workers() -> int:
-    return int(os.environ.get("THUD_WORLD_WORKERS") or 1)
 
 
 def _say(report: Report, terrain: thud.Terrain, side: float, measured: dict[str, float]) -> None:

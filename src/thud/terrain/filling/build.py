@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +176,9 @@ def fill(
         shown = BuildProgress(f"building {folder.name}", total, done, made.samples) if progress is True else nullcontext()
         # Read as they are asked for, not before.
         tasks = ((key, made.piece(key)) for key in missing)
-        with shown as bar:
-            for key, record in run(_Named(made.job), tasks):
+        # Closed at once, whatever happens: workers end with it.
+        with shown as bar, closing(_records(run(_Named(made.job), tasks))) as records:
+            for key, record in records:
                 if record is not None:
                     if record_key(record) != key:
                         raise InvalidInputError(f"source: the record made for {tuple(key)} is that of another tile")
@@ -188,6 +189,11 @@ def fill(
                 elif callable(progress):
                     progress(done, total, key)
         return writer.finish()
+
+
+def _records(found: Iterator[tuple[TileKey, bytes | None]]) -> Generator[tuple[TileKey, bytes | None], None, None]:
+    """What a runner gives, as something that can be closed."""
+    yield from found
 
 
 class _Named:

@@ -38,8 +38,13 @@ _CLIFF, _CLIFF_HALF, _CLIFF_LEAN = 170.0, 46.0, 0.5
 _TUNNEL_SQUARE, _TUNNEL_LENGTH = 2048.0, 600.0
 _TUNNEL_RADIUS, _TUNNEL_WIDER, _TUNNEL_DEPTH, _TUNNEL_DEEPER = 44.0, 10.0, 120.0, 30.0
 
+#: How far its middle may be from that of its square, in all; and about its mouths, half way from no cliff to cliffs as they
+#: are, and half of the width of that. A square's tunnel, mouths and all, stays inside: 582 + 170 + 270 is below half of its
+#: side.
+_TUNNEL_SHIFT, _MOUTH, _MOUTH_HALF = 240.0, 170.0, 100.0
+
 #: Edges where a tunnel comes out are rounded by this.
-_FILLET = 24.0
+_FILLET = 64.0
 
 #: What the sums above stay within.
 LOWEST, HIGHEST = -1056.0, 1120.0
@@ -73,41 +78,56 @@ def _ground(x, y, z, seed, octaves):
     rough = height - smooth
     for k in range(_SMOOTH + 1, octaves.shape[0]):
         height += octaves[k, 1] * noise2(x / octaves[k, 0], y / octaves[k, 0], salt + 8 + k)
-    # A plateau is higher than what is around it by `rise`, and its edge lies farther out the higher one comes.
-    rise = _CLIFF * _step(1.5 + 3.0 * wide)
+    # A plateau is higher than what is around it by `rise`, and its edge lies farther out the higher one comes. Where a tunnel
+    # comes out there is none: a wall between its mouth and a cliff could be thinner than a cell.
+    along, across, bits, more = _tunnel_frame(x, y, salt)
+    mouth = math.fabs(along) - 0.97 * _TUNNEL_LENGTH
+    clear = _step((math.sqrt(mouth * mouth + across * across) - _MOUTH) / _MOUTH_HALF)
+    rise = clear * _CLIFF * _step(1.5 + 3.0 * wide)
     edge = 1700.0 * noise2(x / 2900.0, y / 2900.0, salt + 3) + 120.0 * noise2(x / 420.0, y / 420.0, salt + 7) + 3.0 * rough
     lean = _CLIFF_LEAN * min(max(z - height - 0.5 * rise, -_CLIFF), _CLIFF)
     found = z - height - rise * _step((edge + lean) / _CLIFF_HALF)
-    tunnel = _tunnel(x, y, z, z - smooth, salt)
+    tunnel = _tunnel(x, y, z, z - smooth, along, across, bits, more, salt)
     # Ground without the tunnel.
     near = max(_FILLET - math.fabs(found + tunnel), 0.0) / _FILLET
     return max(found, -tunnel) + 0.25 * near * near * _FILLET
 
 
 @exact_kernel
-def _tunnel(x, y, z, above, salt):
-    """Distance from the tunnel of this square, about; negative inside. `above`: metres above the smooth ground, which the
-    tunnel follows deep below and leaves at both ends."""
+def _tunnel_frame(x, y, salt):
+    """Place along and across the tunnel of this square, and what else is drawn for it; far away if there is none."""
     i, j = math.floor(x / _TUNNEL_SQUARE), math.floor(y / _TUNNEL_SQUARE)
     bits = hash3(np.int64(i), np.int64(j), 0, salt + 4)
     more = hash3(np.int64(i), np.int64(j), 1, salt + 4)
-    if uniform(more, 0) > 0.8:
-        return 1e3
-    px = x - (i + 0.5) * _TUNNEL_SQUARE - 360.0 * (uniform(bits, 0) - 0.5)
-    py = y - (j + 0.5) * _TUNNEL_SQUARE - 360.0 * (uniform(bits, 1) - 0.5)
+    px = x - (i + 0.5) * _TUNNEL_SQUARE - _TUNNEL_SHIFT * (uniform(bits, 0) - 0.5)
+    py = y - (j + 0.5) * _TUNNEL_SQUARE - _TUNNEL_SHIFT * (uniform(bits, 1) - 0.5)
     angle = math.pi * uniform(bits, 2)
     c, s = math.cos(angle), math.sin(angle)
     along, across = c * px + s * py, c * py - s * px
+    if uniform(more, 0) > 0.8:
+        along = _TUNNEL_SQUARE
+    return along, across, bits, more
+
+
+@exact_kernel
+def _tunnel(x, y, z, above, along, across, bits, more, salt):
+    """Distance from the tunnel, about; negative inside. `above`: metres above the smooth ground, which the tunnel follows deep
+    below and leaves at both ends."""
     if math.fabs(along) > 1.3 * _TUNNEL_LENGTH:
-        return 1e3
+        return _TUNNEL_SQUARE
     part = along / _TUNNEL_LENGTH
     across -= 45.0 * math.sin(5.0 * part + 6.0 * uniform(bits, 3)) * (1.0 - part * part)
     radius = _TUNNEL_RADIUS + _TUNNEL_WIDER * uniform(more, 1)
-    depth = (_TUNNEL_DEPTH + _TUNNEL_DEEPER * uniform(more, 2)) * (1.0 - 1.4 * part**6)
-    found = math.sqrt(across * across + (above + depth) ** 2) - radius
-    if found < _FILLET + 12.0:
+    deep = _TUNNEL_DEPTH + _TUNNEL_DEEPER * uniform(more, 2)
+    seventh = part**7
+    # Straight up is not straight away from a tunnel that climbs: it would become as narrow as it is steep.
+    climb = 11.2 * seventh * deep / _TUNNEL_LENGTH
+    over = above + deep * (1.0 - 1.4 * seventh * part)
+    found = math.sqrt(across * across + over * over / (1.0 + climb * climb)) - radius
+    if found < 0.5 * _FILLET:
         found += 5.0 * noise3(x / 48.0, y / 48.0, z / 48.0, salt + 5) + 1.2 * noise3(x / 17.0, y / 17.0, z / 17.0, salt + 6)
-    return max(found, math.fabs(along) - 1.08 * _TUNNEL_LENGTH)
+    # It ends in the air.
+    return max(found, math.fabs(along) - 1.2 * _TUNNEL_LENGTH)
 
 
 @exact_kernel("i8, i8, i8, f8[:,::1], f8[:,::1], f8[::1]")
