@@ -75,6 +75,7 @@ _NAMES = {
 
 _MODULES = {
     "broadphase",
+    "cluster",
     "dynamics",
     "errors",
     "geometry",
@@ -130,6 +131,7 @@ __all__ = [
     "broadphase",
     "cast",
     "closest_point",
+    "cluster",
     "contacts",
     "contacts_pairs",
     "contains",
@@ -159,7 +161,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, continuous, dynamics, errors, geometry, imagespace, io, particles, shapes, terrain
+    from thud import broadphase, cluster, continuous, dynamics, errors, geometry, imagespace, io, particles, shapes, terrain
     from thud.errors import ThudError
     from thud.pairing.pair_cache import PairCache
     from thud.pose import Pose

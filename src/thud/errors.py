@@ -27,6 +27,7 @@ __all__ = [
     "TruncatedStoreError",
     "UnboundedShapeError",
     "UnsupportedQueryError",
+    "WorkerError",
 ]
 
 
@@ -116,6 +117,10 @@ class MissingTileError(ThudError, KeyError):
     def __str__(self) -> str:
         # A KeyError would show the message in quotes.
         return str(self.args[0]) if self.args else ""
+
+
+class WorkerError(ThudError, RuntimeError):
+    """Processes that were to do a part of the work ended again and again, or cannot be reached. What was committed is there."""
 
 
 class MissingExtraError(ThudError, ImportError):

@@ -18,11 +18,21 @@ _pool: tuple[int, int, ThreadPoolExecutor] | None = None
 _ROWS_PER_CHUNK = 512
 
 
+#: Most cores that this process takes, None for all: that of a worker beside others.
+_limit: int | None = None
+
+
+def limit_cores(count: int | None) -> None:
+    """Take at most so many cores from here on, unless a call says `threads=`; None for all."""
+    global _limit
+    check_threads(count)
+    _limit = count
+
+
 def core_count() -> int:
     """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _limit is None else min(cores, _limit)
 
 
 def executor(threads: int) -> ThreadPoolExecutor:

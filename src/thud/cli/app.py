@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from thud.cli import checkout, demo, rain, terrain, warmup
+from thud.cli import checkout, demo, rain, terrain, terrain_build, terrain_fly, terrain_picture, warmup
 
 app = typer.Typer(name="thud", help="What touches what, where, how deep and when.", no_args_is_help=True, add_completion=False)
 app.command("demo")(demo.demo)
 app.command("rain")(rain.rain)
+# Each of its files adds a command.
+assert terrain_build.app is terrain_fly.app is terrain_picture.app is terrain.app
 app.add_typer(terrain.app)
 app.command("warmup")(warmup.warmup)
 app.command("bench", context_settings=checkout.PASS_THROUGH)(checkout.bench)

@@ -16,7 +16,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder of the terrain.")]
 
 
 @contextlib.contextmanager
-def _errors(command: str) -> Iterator[None]:
+def errors(command: str) -> Iterator[None]:
     """What is wrong, in one line, and the code 1."""
     from thud.errors import ThudError
 
@@ -33,7 +33,7 @@ def info(
     trusted: Annotated[bool, typer.Option(help="Off for a store of unknown origin: it is verified first.")] = True,
 ) -> None:
     """What is there: the manifest, how many tiles, their bytes by section, and what their sphere trees are like."""
-    with _errors("info"):
+    with errors("info"):
         _info(path, trusted)
 
 
@@ -86,7 +86,7 @@ def _info(path: Path, trusted: bool) -> None:
 @app.command("verify")
 def verify(path: Folder) -> None:
     """Walk everything, in a process of its own: pages, manifest, checksums, offsets, bounds, content hash."""
-    with _errors("verify"):
+    with errors("verify"):
         _verify(path)
 
 

@@ -1,21 +1,32 @@
-"""Files in and out: worlds."""
+"""Files in and out: worlds, elevation models, pieces of terrain."""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thud.io.elevation import ElevationModel as ElevationModel
+    from thud.io.elevation import read_elevation as read_elevation
+    from thud.io.terrain_piece import export_terrain as export_terrain
     from thud.io.world_file import load_world as load_world
     from thud.io.world_file import save_world as save_world
 
-__all__ = ["load_world", "save_world"]
+#: Public names and the module each comes from, imported on first use.
+_NAMES = {
+    "ElevationModel": "thud.io.elevation",
+    "export_terrain": "thud.io.terrain_piece",
+    "load_world": "thud.io.world_file",
+    "read_elevation": "thud.io.elevation",
+    "save_world": "thud.io.world_file",
+}
+
+__all__ = ["ElevationModel", "export_terrain", "load_world", "read_elevation", "save_world"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from thud.io import world_file
-
-        return getattr(world_file, name)
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'thud.io' has no attribute {name!r}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "BoundingMaps": "thud.terrain.bounding.maps",
     "DisplacedSurface": "thud.terrain.surface",
+    "GeneratedWorld": "thud.terrain.filling.generated",
     "GridField": "thud.terrain.making.fields",
     "MadeSurface": "thud.terrain.making.make",
     "Samples": "thud.terrain.surface",
@@ -29,12 +30,17 @@ _NAMES = {
     "triangle_record": "thud.terrain.tiles.triangle_tile",
     "verify": "thud.terrain.tiles.verify",
     "write_tiles": "thud.terrain.tiles.writer",
+    "HeightWindows": "thud.terrain.filling.height_windows",
+    "build": "thud.terrain.filling.build",
+    "generated_world": "thud.terrain.filling.generated",
 }
 
 __all__ = [
     "BoundingMaps",
     "DisplacedSurface",
+    "GeneratedWorld",
     "GridField",
+    "HeightWindows",
     "MadeSurface",
     "Manifest",
     "Samples",
@@ -42,12 +48,14 @@ __all__ = [
     "SurfaceCollision",
     "TileWriter",
     "backward_project",
+    "build",
     "displaced_record",
     "former_distance",
     "forward_project",
     "from_field",
     "from_heights",
     "from_mesh",
+    "generated_world",
     "height_record",
     "patch_triangles",
     "surface_collision",
@@ -61,6 +69,9 @@ if TYPE_CHECKING:
     from thud.terrain.bounding.triangles import patch_triangles
     from thud.terrain.collision.former_distance import former_distance
     from thud.terrain.collision.surface_collision import SurfaceCollision, surface_collision
+    from thud.terrain.filling.build import build
+    from thud.terrain.filling.generated import GeneratedWorld, generated_world
+    from thud.terrain.filling.height_windows import HeightWindows
     from thud.terrain.making.fields import GridField
     from thud.terrain.making.heights import from_heights
     from thud.terrain.making.make import MadeSurface, from_field, from_mesh

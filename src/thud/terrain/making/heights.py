@@ -61,7 +61,7 @@ def from_heights(
     first : (2,) whole numbers, multiples of `samples`: column and row of heights[0, 0] in a larger map
     """
     z, kept = _as_heights(heights)
-    step = _as_spacing(spacing)
+    step = as_spacing(spacing)
     side = as_side(samples)
     thick = None if thickness is None else as_positive(thickness, "thickness")
     unit = 2.0 ** np.floor(np.log2(step.min()))
@@ -116,7 +116,7 @@ def _as_heights(heights: npt.ArrayLike) -> tuple[Floats, Bools]:
     return z, np.ones(z.shape, dtype=bool) if mask is None else ~mask
 
 
-def _as_spacing(spacing: npt.ArrayLike) -> Floats:
+def as_spacing(spacing: npt.ArrayLike) -> Floats:
     """(2,) metres along x and y."""
     given = finite_array(spacing, "spacing")
     if given.shape not in ((), (1,), (2,)) or (given <= 0.0).any():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, whole_array
 from thud.errors import InvalidInputError, InvalidShapeError, NoSurfaceError
-from thud.gates import as_positive, as_vector
+from thud.gates import as_flag, as_positive, as_vector
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.making.aligned_plane_error import Optimised, aligned_plane_errors, optimised_directions, sample_heights
 from thud.terrain.making.atlas import Atlas, SharedNodes
@@ -61,6 +61,7 @@ def from_field(
     optimise_directions: bool = False,
     thickness: float | None = None,
     cells: npt.ArrayLike | None = None,
+    measure: bool = True,
 ) -> MadeSurface:
     """A displaced surface along the zero of a signed distance field.
 
@@ -86,6 +87,7 @@ def from_field(
     cells : (2, 3) whole numbers: make only the part of the cells from cells[0] up to, and without, cells[1], counted from
         `lower`; None: all. Where there is no surface that is a `NoSurfaceError`. Not together with `optimise_directions`, which
         looks at the whole surface
+    measure : False: do not measure the error, which takes a few values of the field a sample; it is NaN then
     """
     if isinstance(field, GridField):
         lower = field.bounds[0] if lower is None else lower
@@ -107,7 +109,7 @@ def from_field(
     shape = np.ceil((high - low) / size - CELL_ROUNDING)
     if (shape > 2**30).any():
         raise InvalidInputError(f"cell: {size:g} m is too small for a domain of {(high - low).max():g} m")
-    options = _checked(samples, smoothing, thickness, quadrilaterals, optimise_directions)
+    options = _checked(samples, smoothing, thickness, quadrilaterals, optimise_directions, as_flag(measure, "measure"))
     whole = shape.astype(np.int64)
     if cells is None:
         net = relaxed(field, surface_nets(field, low, whole, size, np.zeros(3, np.int64)), options.smoothing)
@@ -193,6 +195,7 @@ class _Options:
     thickness: float | None
     quadrilaterals: bool
     optimise_directions: bool
+    measure: bool = True
 
 
 def as_side(samples: int) -> int:
@@ -205,14 +208,14 @@ def as_side(samples: int) -> int:
 
 
 def _checked(
-    samples: int, smoothing: int, thickness: float | None, quadrilaterals: bool, optimise_directions: bool
+    samples: int, smoothing: int, thickness: float | None, quadrilaterals: bool, optimise_directions: bool, measure: bool = True
 ) -> _Options:
     if isinstance(smoothing, bool) or not isinstance(smoothing, (int, np.integer)) or smoothing < 0:
         raise InvalidInputError(f"smoothing: expected a whole number of rounds from 0 on, got {smoothing!r}")
     if quadrilaterals and optimise_directions:
         raise InvalidInputError("optimise_directions: the aligned plane is a method for triangles; use quadrilaterals=False")
     thick = None if thickness is None else as_positive(thickness, "thickness")
-    return _Options(as_side(samples), int(smoothing), thick, bool(quadrilaterals), bool(optimise_directions))
+    return _Options(as_side(samples), int(smoothing), thick, bool(quadrilaterals), bool(optimise_directions), measure)
 
 
 def _directed(field: Field, net: Net, options: _Options, needed: Bools | None = None) -> Facing:
@@ -239,7 +242,7 @@ def _displaced(field: Field, directed: Facing, options: _Options) -> MadeSurface
         directions = gain.directions
         lengths, traced, failed = _lengths(field, net, directions, primitives, options.samples)
     surface = _assemble(net, directions, primitives, lengths, options)
-    largest, mean = _errors(field, surface, net.cell)
+    largest, mean = _errors(field, surface, net.cell) if options.measure else (math.nan, math.nan)
     lines = [
         f"{len(net.quads)} quads of {options.samples} x {options.samples}, {len(primitives)} primitives, "
         f"{surface.sample_count} patches; cells of {net.cell:g} m",

@@ -17,11 +17,15 @@ def trace(field: Field, position: Floats, direction: Floats, reach: float, cell:
 
     Parameters
     ----------
-    field : negative inside the ground
+    field : negative inside the ground; if it has a method `trace` of the same arguments, that is asked
     position, direction : (N, 3)
     reach : how far to look, metres
     cell : metres
     """
+    own = getattr(field, "trace", None)
+    if own is not None:
+        # A field that is a kernel does all of this in one.
+        return np.asarray(own(position, direction, reach, cell), dtype=np.float64)
     here = evaluate(field, position)
     per_metre = 1.0 / np.linalg.norm(direction, axis=1)
     sign = np.where(here < 0.0, 1.0, -1.0)

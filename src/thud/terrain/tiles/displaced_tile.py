@@ -68,7 +68,9 @@ def displaced_record(
     origin = np.round(0.5 * (index.box[:3] + index.box[3:]))
     shape = block_shape(leaf)
     sides = arrays.quads[:, SIDE].astype(np.int64) * arrays.ratio
-    blocks = np.concatenate([tile_blocks(quad, side, side, shape) for quad, side in enumerate(sides.tolist())])
+    of_side = {side: tile_blocks(0, side, side, shape) for side in np.unique(sides).tolist()}
+    blocks = np.concatenate([of_side[side] for side in sides.tolist()])
+    blocks[:, BLOCK_QUAD] = np.repeat(np.arange(len(sides)), [len(of_side[side]) for side in sides.tolist()])
     points, first = _block_points(surface, blocks, origin)
     triangles = 2 * blocks[:, BLOCK_WIDE].astype(np.int64) * blocks[:, BLOCK_HIGH]
     tree = build_sphere_tree(points, first, triangles, leaf=leaf, levels=levels)
@@ -91,7 +93,9 @@ def _block_points(surface: DisplacedSurface, blocks: npt.NDArray[np.int32], orig
     first = np.concatenate([[0], np.cumsum(counts)])
     points = np.empty((int(first[-1]), 3))
     sides = np.asarray(surface.quads)[:, 2][b[:, BLOCK_QUAD]]
-    for side, wide, high in np.unique(np.column_stack([sides, b[:, [BLOCK_WIDE, BLOCK_HIGH]]]), axis=0).tolist():
+    # A quad has at most 2^10 patches a side.
+    sizes = np.unique((sides.astype(np.int64) << 22) + (b[:, BLOCK_WIDE] << 11) + b[:, BLOCK_HIGH]).tolist()
+    for side, wide, high in ((size >> 22, (size >> 11) & 2047, size & 2047) for size in sizes):
         rows = np.flatnonzero((sides == side) & (b[:, BLOCK_WIDE] == wide) & (b[:, BLOCK_HIGH] == high))
         quads, place = np.unique(b[rows, BLOCK_QUAD], return_inverse=True)
         samples = surface.quad_samples(quads).point

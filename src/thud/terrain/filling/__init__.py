@@ -1,0 +1,1 @@
+"""Filling a store: sources of tiles, and what makes tiles of them."""
