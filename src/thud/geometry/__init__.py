@@ -1,8 +1,8 @@
 """Formulas that know no shape class: tests of points, planes, rays, segments, triangles, polygons, boxes and spheres.
 
-Every function takes rows, broadcasts one row against N, and returns arrays or frozen dataclasses of arrays. World
-frame, metres. Sets are closed: touching intersects, and a point on a surface is inside. Lengths from about 1e-75 to
-1e75 are handled; larger ones are refused.
+Every function but `frustum_planes` takes rows, broadcasts one row against N, and returns arrays or frozen dataclasses of
+arrays. World frame, metres. Sets are closed: touching intersects, and a point on a surface is inside. Lengths from about
+1e-75 to 1e75 are handled; larger ones are refused.
 
 The functions are imported when first asked for, so that importing this package compiles and loads nothing. Kernels of
 other packages use the devices of the same names in the modules `plane`, `point`, `segment`, `triangle`, `box`,
