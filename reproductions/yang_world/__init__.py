@@ -2,7 +2,8 @@
 here.
 
 `python -m reproductions yang-world [--size ci|standard|full]`. It goes on where it was when it is run again; the
-store is in the folder that THUD_WORLD_DIR names, `yang_world` below the results otherwise.
+store is in the folder that THUD_WORLD_DIR names, `yang_world` below the results otherwise. THUD_WORLD_WORKERS processes
+make it (1), for THUD_WORLD_SECONDS at most.
 """
 
 from __future__ import annotations
