@@ -299,9 +299,8 @@ class Sticks:
             raise InvalidInputError(
                 "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"
             )
-        if world is not None:
-            for obstacles, pushes in felt:
-                push_bodies(world, obstacles, pushes)
+        if world is not None and felt:
+            push_bodies(world, felt)
         return self._ended(counts, searches, float(rules[H]), points)
 
     def _look(
