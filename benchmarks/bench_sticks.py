@@ -34,7 +34,7 @@ _FLEX = """
   <worldbody>
     <flexcomp name="cloth" type="grid" count="{side} {side} 1" spacing="{apart} {apart} {apart}" pos="0 0 1" radius="0.001"
       dim="2" mass="{mass}">
-      <contact selfcollide="none" internal="false"/>
+      <contact selfcollide="none"/>
       <edge equality="true" damping="0.001"/>
       <pin gridrange="0 0 {last} 0"/>
     </flexcomp>

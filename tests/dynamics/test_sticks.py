@@ -139,6 +139,24 @@ def test_the_oracle_sees_what_passes() -> None:
     assert passings(sheet.position, sheet.faces, np.concatenate([mesh_now(world, ball), wall]))[1] > 0
 
 
+def _crumpled(itself: bool) -> int:
+    """An upright sheet falls on the ground and folds; how often an edge of it was in a face of it."""
+    world = thud.World()
+    world.add(thud.HalfSpace((0, 0, 1), 0.0), static=True)
+    pose = thud.Pose.from_rotation_vector([0.0, 0.0, 0.75], [1.5, 0.1, 0.0])
+    sheet = cloth((24, 8), 0.06, pose, substeps=4, self_collision=itself, bend=1.0)
+    passed = 0
+    for _ in range(10 if small else 45):
+        sheet.step(world, DT)
+        passed += passings(sheet.position, sheet.faces, np.empty((0, 3, 3)))[0]
+    return passed
+
+
+def test_cloth_folds_and_does_not_pass_itself() -> None:
+    assert _crumpled(True) == 0
+    assert small or _crumpled(False) > 0
+
+
 @pytest.mark.parametrize("method", ["xpbd", "slides"])
 def test_fast_cloth_does_not_pass_a_sheet(method: str) -> None:
     world = thud.World(gravity=(0, 0, 0))

@@ -6,19 +6,27 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.dynamics.sticks.obstacles import CollisionQueries, Obstacles
-from thud.dynamics.sticks.types import FASTEST, FELT, STRUCK, STRUCK_TWIST, TWIST
+from thud.dynamics.sticks.types import FASTEST, FELT, PUSH, STRUCK, STRUCK_TWIST, TWIST
 
 
-def push_bodies(world: CollisionQueries, obstacles: Obstacles, pushes: Floats) -> None:
-    """Hand over the impulses of a step. pushes: (B, PUSH) columns as in `types.py`.
+def push_bodies(world: CollisionQueries, felt: list[tuple[Obstacles, Floats]]) -> None:
+    """Hand over the impulses of a step: bodies and (B, PUSH) pushes, columns as in `types.py`, of each look at the world.
 
     Points meet a body as a wall: it does not give way within the step. So an impact gives a light body more than it would take:
     it is limited to what brings it to the speed of what hits it.
     """
-    rows = np.flatnonzero(obstacles.free & (pushes != 0.0).any(axis=1)) if len(obstacles.handles) else np.empty(0, np.int64)
-    if not len(rows):
+    chosen = [np.flatnonzero(obstacles.free & (pushes != 0.0).any(axis=1)) for obstacles, pushes in felt]
+    if not sum(len(rows) for rows in chosen):
         return
-    handles, found, poses = obstacles.handles[rows], pushes[rows], obstacles.poses[rows]
+    every = np.concatenate([obstacles.handles[rows] for (obstacles, _), rows in zip(felt, chosen, strict=True)])
+    places = np.concatenate([obstacles.poses[rows] for (obstacles, _), rows in zip(felt, chosen, strict=True)])
+    parts = np.concatenate([pushes[rows] for (_, pushes), rows in zip(felt, chosen, strict=True)])
+    # All looks of a step together: what limits an impact is its sum.
+    handles, first, place = np.unique(every, return_index=True, return_inverse=True)
+    poses, found = places[first], np.zeros((len(handles), PUSH))
+    np.add.at(found, place, parts)
+    found[:, FASTEST] = 0.0
+    np.maximum.at(found[:, FASTEST], place, parts[:, FASTEST])
     # An impulse of 0: masses that were not given are filled in.
     world.apply_impulse(handles, (0.0, 0.0, 0.0))
     struck = np.linalg.norm(found[:, STRUCK : STRUCK + 3], axis=1)

@@ -169,7 +169,7 @@ class Sticks:
             self.mode[order].astype(np.int8), self._alive[order], np.zeros(len(order)), colours,
         )  # fmt: skip
         self._finder, self._gatherer, self._memory = PairFinder(), Gatherer(), PoseMemory()
-        self._edge_length, self._stray = self._mean_edge(), np.zeros(len(self))
+        self._edge_length, self._stray, self._spread = self._mean_edge(), np.zeros(len(self)), 0.0
 
     def __len__(self) -> int:
         return len(self.position)
@@ -299,9 +299,8 @@ class Sticks:
             raise InvalidInputError(
                 "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"
             )
-        if world is not None:
-            for obstacles, pushes in felt:
-                push_bodies(world, obstacles, pushes)
+        if world is not None and felt:
+            push_bodies(world, felt)
         return self._ended(counts, searches, float(rules[H]), points)
 
     def _look(
@@ -317,8 +316,8 @@ class Sticks:
         finder, threads, left = self._finder, self.threads, self.substeps - done
         if world is None and not self.self_collision:
             return points, finder.clear(), finder.room(own), None, self.substeps
-        # How far ahead: not far where points go other ways than foreseen.
-        unsure = float(self._stray.mean()) / (WIDEST * self._edge_length)
+        # How far ahead: not far where points go other ways than foreseen, or may be stopped or pushed, as the last look saw.
+        unsure = max(float(self._stray.mean()), self._spread) / (WIDEST * self._edge_length)
         ahead = min(left, max(1, int(self.substeps / max(unsure, 1.0))))
         margin = MARGIN * self._edge_length + STRAY * self._stray * (ahead / self.substeps)
         rule = (seconds * ahead / self.substeps, ahead / left, margin, rules[PULL : PULL + 3].copy())
@@ -337,6 +336,8 @@ class Sticks:
         # Points that may meet a body may stop on their way; the others go on.
         mark_points(points, finder.pairs(), stops)
         run_rows(foresee, len(points.x), threads, points, *rule, stops)
+        spread = float(points.margin[:own].mean()) - MARGIN * self._edge_length
+        self._spread = max(spread, 0.0) * (self.substeps / ahead)
         if self.self_collision:
             reach = (1.0 + SLACK) * float(rules[OWN_GAP])
             finder.refit_again(self._elements, points, 0.5 * reach, threads)
@@ -391,7 +392,7 @@ class Sticks:
             "sticks": self.sticks.copy(), "rest": self.rest.copy(), "compliance": self.compliance.copy(),
             "mode": self.mode.copy(), "tear": self.tear.copy(), "collide": self.collide.copy(),
             "faces": self._elements.faces.copy(), "alive": self.alive, "pinned": self.pinned, "target": self._target.copy(),
-            "stray": self._stray.copy(), "thickness": self.thickness,
+            "stray": self._stray.copy(), "spread": self._spread, "thickness": self.thickness,
             "friction": self.friction,
             "self_collision": self.self_collision, "gravity": None if self.gravity is None else self.gravity.copy(),
             "damping": self.damping, "method": self.method, "substeps": self.substeps, "iterations": self.iterations,
@@ -404,7 +405,7 @@ class Sticks:
         """The sticks of a `state()`; whatever is wrong with it is an `InvalidInputError`."""
         given = dict(state)
         kept = {}
-        for name in ("start", "points", "alive", "target", "stray", "seen_handles", "seen_poses"):
+        for name in ("start", "points", "alive", "target", "stray", "spread", "seen_handles", "seen_poses"):
             if name not in given:
                 raise InvalidInputError(f"state: {name!r} is missing")
             kept[name] = given.pop(name)
@@ -423,6 +424,7 @@ class Sticks:
         if len(target) != len(made):
             raise InvalidInputError(f"target: expected {len(made)} rows, got {len(target)}")
         made._target = target.copy()
+        made._spread = as_positive(kept["spread"], "spread", zero=True)
         made._stray = as_each(kept["stray"], "stray", len(made))
         poses = as_points(kept["seen_poses"], "seen_poses", width=12)
         made._memory.restore(np.asarray(kept["seen_handles"], np.int64).copy(), poses.copy())
