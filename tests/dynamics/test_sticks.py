@@ -12,6 +12,7 @@ from tests.oracles.sticks import catenary, passings, relaxed
 from thud._core.arrays import Floats
 from thud.dynamics import Sticks, StickStatus, cloth, rag_doll, rope
 from thud.errors import InvalidInputError
+from thud.terrain import from_heights
 
 #: Points a side of the cloth that falls, and steps of it.
 SIDE, STEPS = (8, 12) if small else (18, 50)
@@ -369,3 +370,15 @@ def test_what_else_is_refused() -> None:
         cloth((1, 5), 0.1)
     with pytest.raises(InvalidInputError, match="join"):
         Sticks([[0, 0, 0], [0, 0, 0]], [[0, 1]])
+
+
+def test_cloth_lies_on_a_displaced_surface() -> None:
+    heights = 0.1 * np.random.default_rng(4).uniform(size=(9, 9))
+    ground = from_heights(heights, 0.25, samples=4).surface
+    world = thud.World()
+    world.add(ground)
+    sheet = cloth((7, 7), 0.08, thud.Pose([1.0, 1.0, 0.3]), substeps=4)
+    for _ in range(30):
+        assert sheet.step(world, DT).crossed == 0
+    found = world.raycast(sheet.position, [0.0, 0.0, -1.0], max_distance=0.3)
+    assert (found.handle >= 0).all()
