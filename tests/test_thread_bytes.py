@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 import thud
 from tests.pairing.random_draws import ball_faces
+from tests.terrain.tiles.stores import height_tiles
 from tests.world.test_surfaces import ground
 from thud.pairing.families import FAMILIES, PACKED
 from thud.pairing.plans import UNSUPPORTED, pair_plan
@@ -24,6 +27,7 @@ RNG = np.random.default_rng(31)
 FLAT = thud.Ellipsoid([0.7, 0.5, 1e-4])
 MESH = thud.TriangleMesh(*ball_faces(RNG, 4, 0.3))
 FIELD = thud.HeightField(0.1 * RNG.normal(size=(5, 5)), 0.5, (-1.0, -1.0, 0.0), thickness=0.5)
+STORE = TemporaryDirectory()
 SHAPES: dict[str, Any] = {
     "convex": thud.ConvexHull(0.6 * RNG.normal(size=(40, 3))),
     "parts": thud.Compound([thud.Capsule(0.2, 0.4), FLAT], thud.Pose([[0.4, 0, 0], [-0.3, 0, 0.1]])),
@@ -31,9 +35,10 @@ SHAPES: dict[str, Any] = {
     "field": FIELD,
     "surface": ground(0),
     "mixed": thud.Compound([MESH, thud.Box([0.3, 0.2, 0.2])], thud.Pose([[0.5, 0, 0], [-0.5, 0, 0]])),
+    "terrain": height_tiles(Path(STORE.name) / "terrain", 0.1 * RNG.normal(size=(9, 9))),
 }
 #: Fewest rows of a chunk, by the family that has the most to say about it.
-CHUNKS = {"convex": 512, "parts": 512, "mesh": 8, "mixed": 8, "field": 64, "surface": 32}
+CHUNKS = {"convex": 512, "parts": 512, "mesh": 8, "mixed": 8, "field": 64, "surface": 32, "terrain": 8}
 #: Convex pairs of their own: searches that end in many ways.
 CONVEX = {
     "boxes": (thud.Box([0.3, 0.5, 0.7]), thud.Box([0.4, 0.4, 0.4])),

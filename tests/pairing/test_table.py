@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.terrain.tiles.stores import height_tiles
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pairing.families import FAMILIES, NAMES
 from thud.pairing.plans import SWAPPED, UNSUPPORTED, pair_plan, resolve, shape_plan
@@ -24,19 +25,6 @@ SOURCE = Path(thud.__file__).parent
 def _tetrahedron() -> thud.TriangleMesh:
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) - 0.2
     return thud.TriangleMesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-
-
-def _terrain(path: Path, heights: np.ndarray) -> thud.Terrain:
-    """Four tiles of a field of 9 x 9 samples."""
-    tiles = []
-    for i, j in np.ndindex(2, 2):
-        part = heights[4 * j : 4 * j + 5, 4 * i : 4 * i + 5]
-        field = thud.HeightField(part, 0.25, (i - 1.0, j - 1.0, 0.0), thickness=0.5)
-        tiles.append(((i, j), thud.terrain.height_record((i, j), field)))
-    bounds = (-1.0, -1.0, float(heights.min()), 1.0, 1.0, float(heights.max()))
-    manifest = thud.terrain.Manifest("heights", bounds, (1.0, 1.0, 0.0), (2, 2), corner=(-1.0, -1.0, 0.0))
-    thud.terrain.write_tiles(path, manifest, tiles)
-    return thud.Terrain.open(path)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +42,7 @@ def shapes(tmp_path_factory) -> dict[str, thud.shapes.Shape]:
         "mesh": mesh,
         "field": thud.HeightField(0.1 * np.sin(3 * x) * np.cos(2 * y), 0.25, (-1.0, -1.0, 0.0), thickness=0.5),
         "surface": surface,
-        "terrain": _terrain(tmp_path_factory.mktemp("table") / "terrain", 0.1 * np.sin(3 * x) * np.cos(2 * y)),
+        "terrain": height_tiles(tmp_path_factory.mktemp("table") / "terrain", 0.1 * np.sin(3 * x) * np.cos(2 * y)),
         "mixed": thud.Compound([mesh, thud.Cone(0.3, 0.4)], two),
     }
 

@@ -193,7 +193,7 @@ def test_what_ground_cannot_be() -> None:
     ground, ball = world.add(GROUND, friction=0.9, restitution=0.2), world.add(BALL)
     both = [ball, ground]
     for call, text in (
-        (lambda: world.set_static(both, False), "static: row 1 is a DisplacedSurface or a HeightField"),
+        (lambda: world.set_static(both, False), "static: row 1 is a DisplacedSurface, a Terrain or a HeightField"),
         (lambda: world.set_kinematic(both, True), "kinematic: row 1"),
         (lambda: world.set_mass(both, 1.0), "mass: row 1"),
         (lambda: world.set_inertia(both, [1.0, 1, 1]), "inertia: row 1"),

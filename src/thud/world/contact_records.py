@@ -157,6 +157,11 @@ class ContactRecords:
     rooms: list[PairRecords] = field(default_factory=lambda: [new_records(0, 1), new_records(0, 1)])
     """Arrays for two frames: `pairs` are rows of the first, the second is written over next."""
 
+    @property
+    def of_step(self) -> bool:
+        """Whether the pairs are those of a step, whose contacts follow their bodies."""
+        return self.key is None
+
     def widen(self, width: int) -> None:
         """Keep so many numbers of each point; those that are there stay."""
         columns = np.zeros((len(self.points.feature), width))

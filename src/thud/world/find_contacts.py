@@ -87,7 +87,9 @@ def _renew(world: World, pairs: Ints, reaches: Reaches, follow: bool, limit: int
             *reaches, records.elsewhere.reals,
         )  # fmt: skip
         with stats.phase("narrow"):
-            out = _find(scene, pairs, records.pairs, records.limit == limit, follow, limit, out, world.threads)
+            # Those of a step and those of `contacts` are of no use to each other.
+            same = records.limit == limit and records.of_step == follow
+            out = _find(scene, pairs, records.pairs, same, follow, limit, out, world.threads)
             many = np.bincount(out.how, minlength=7)
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])

@@ -39,7 +39,7 @@ def records_of(world: World) -> dict[str, Any]:
     """Of pairs that have contacts and whose shapes are still the same."""
     records = world._records
     pairs, elsewhere = records.pairs, records.elsewhere
-    if records.limit != POINTS or not world.caches:
+    if not records.of_step or records.limit != POINTS or not world.caches:
         pairs = new_records(0, POINTS)
     rows = _rows_of(pairs)
     revision = world._bodies.revision

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
+
+import numpy as np
 
 from tests.terrain.tiles.scenes import record
-from thud.terrain import Manifest, TileWriter
+from thud import HeightField, Terrain
+from thud.terrain import Manifest, TileWriter, height_record, write_tiles
 
 #: Tiles a side.
 SIDE = 6
@@ -25,6 +29,19 @@ def keys(side=SIDE):
 
 def make(key, kind="heights"):
     return record(kind, key, seed=key[0] + 31 * key[1], rows=13, columns=17)
+
+
+def height_tiles(path: Path, heights: np.ndarray) -> Terrain:
+    """Four tiles of a field of 9 x 9 samples."""
+    tiles = []
+    for i, j in np.ndindex(2, 2):
+        part = heights[4 * j : 4 * j + 5, 4 * i : 4 * i + 5]
+        field = HeightField(part, 0.25, (i - 1.0, j - 1.0, 0.0), thickness=0.5)
+        tiles.append(((i, j), height_record((i, j), field)))
+    bounds = (-1.0, -1.0, float(heights.min()), 1.0, 1.0, float(heights.max()))
+    manifest = Manifest("heights", bounds, (1.0, 1.0, 0.0), (2, 2), corner=(-1.0, -1.0, 0.0))
+    write_tiles(path, manifest, tiles)
+    return Terrain.open(path)
 
 
 def build(path, *, pause=0.0, commit=1):
