@@ -244,6 +244,23 @@ def as_poses(pose: PoseLike, name: str) -> Floats:
     return _rows_of(pose if type(pose) is np.ndarray else number_array(pose, name), name)
 
 
+def one_pose(pose: PoseLike) -> npt.NDArray[Any] | None:
+    """One pose as `put_pose` takes it, not checked yet: (1, 12), (1, 7) or (4, 4). None for all that has to go through the
+    gate: many poses, other types and layouts, what is no pose."""
+    if type(pose) is np.ndarray:
+        if pose.dtype is _FLOAT64 and pose.flags.carray:
+            if pose.shape == (7,):
+                return pose[None]
+            if pose.shape == (4, 4):
+                return pose
+    elif type(pose) is Pose:
+        if len(pose._rows) == 1:
+            return pose._rows
+    elif pose is None:
+        return _IDENTITY
+    return None
+
+
 def _rows_of(array: npt.NDArray[Any], name: str) -> Floats:
     """Rows of (7,), (N, 7), (4, 4) or (N, 4, 4) numbers of any type and layout."""
     shape = array.shape

@@ -48,6 +48,9 @@ from thud.results import (
 from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
+#: The default of `max_distance`, known by identity.
+_NO_LIMIT = np.inf
+
 
 def _pair(
     a: Shape, b: Shape, pose_a: PoseLike, pose_b: PoseLike, threads: int | None
@@ -109,11 +112,13 @@ def intersects(
     -------
     (N,) bool
     """
-    pair = _pair(a, b, pose_a, pose_b, threads)
-    if pair[-1] == 1 and axes is None and cache is None and method == "gjk":
+    if axes is None and cache is None and method == "gjk" and threads is None:
         plain = plain_pair(a, b)
         if plain is not None:
-            return plain.intersects(pair[2], pair[3])
+            found = plain.intersects(pose_a, pose_b)
+            if found is not None:
+                return found
+    pair = _pair(a, b, pose_a, pose_b, threads)
     options = _options("intersects", a, b, pair[-1], method, axes, cache)
     return ask_pair("intersects", *pair, threads=threads, **options)
 
@@ -125,7 +130,7 @@ def distance(
     pose_b: PoseLike = None,
     *,
     signed: bool = False,
-    max_distance: float = np.inf,
+    max_distance: float = _NO_LIMIT,
     method: str = "gjk",
     axes: npt.ArrayLike | None = None,
     cache: PairCache | None = None,
@@ -147,12 +152,14 @@ def distance(
         equally close perhaps others
     threads : how many to use; default all cores
     """
-    pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
-    reach = as_reach(max_distance)
-    if pair[-1] == 1 and axes is None and cache is None and method == "gjk" and reach == np.inf:
+    if axes is None and cache is None and method == "gjk" and threads is None and max_distance is _NO_LIMIT:
         plain = plain_pair(a, b)
         if plain is not None:
-            return plain.distance(pair[2], pair[3], signed)
+            found = plain.distance(pose_a, pose_b, signed)
+            if found is not None:
+                return found
+    pair, query = _pair(a, b, pose_a, pose_b, threads), "signed_distance" if signed else "distance"
+    reach = as_reach(max_distance)
     options = _options(query, a, b, pair[-1], method, axes, cache)
     return ask_pair(query, *pair, reach=reach, threads=threads, **options)
 
@@ -228,8 +235,14 @@ def contacts(
         where the middle of the other shape was
     threads : how many to use; default all cores
     """
-    pair = _pair(a, b, pose_a, pose_b, threads)
     margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
+    if former_a is None and former_b is None and threads is None:
+        plain = plain_pair(a, b)
+        if plain is not None:
+            found = plain.contacts(pose_a, pose_b, margin, max_points)
+            if found is not None:
+                return found
+    pair = _pair(a, b, pose_a, pose_b, threads)
     if former_a is not None or former_b is not None:
         who = f"a {NAMES[a.family]} and a {NAMES[b.family]}"
         check_option("contacts", "former", np.empty(0), pair_entries("contacts", a, b), who)
@@ -242,10 +255,6 @@ def contacts(
                 raise InvalidInputError(f"{name}: expected 1 or {pair[-1]} poses, got {len(rows)}")
         options: dict[str, Any] = {"former_a": former[0], "former_b": former[1], "margin": margin, "max_points": max_points}
         return ask_pair("contacts", *pair, threads=threads, **options)
-    if pair[-1] == 1:
-        plain = plain_pair(a, b)
-        if plain is not None:
-            return plain.contacts(pair[2], pair[3], margin, max_points)
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
 
 

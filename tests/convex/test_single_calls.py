@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import thud
+from thud.convex.prepared import _MOST_KEPT, _kept
+from thud.errors import InvalidInputError
 
 RNG = np.random.default_rng(1)
 SHAPES = {
@@ -73,6 +75,66 @@ def test_one_call_has_the_bytes_of_a_batch(a: str, b: str) -> None:
             assert found.status.tobytes() == whole.status[[row]].tobytes()
             assert (found.row == 0).all()
         np.testing.assert_allclose(thud.distance(shape_a, shape_b, A[row], seven).distance, apart.distance[[row]], atol=1e-9)
+
+
+SEVEN = np.concatenate([B[0].position, B[0].quaternion])
+FORMS = {
+    "seven": SEVEN,
+    "matrix": B[0].matrix,
+    "list": SEVEN.tolist(),
+    "float32": SEVEN.astype(np.float32),
+    "strided": np.repeat(SEVEN, 2)[::2],
+    "read-only": SEVEN.copy(),
+    "other byte order": SEVEN.astype(">f8"),
+    "none": None,
+}
+FORMS["read-only"].flags.writeable = False
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pose_of_any_form_has_the_bytes_of_a_batch_of_it(form: str) -> None:
+    pose, box, hull = FORMS[form], SHAPES["box"], SHAPES["hull"]
+    # Two equal rows go the long way.
+    many = None if pose is None else np.array([pose, pose])
+    twice = np.array([SEVEN, SEVEN])
+    for one, two in (((pose, SEVEN), (many, twice)), ((SEVEN, pose), (twice, many))):
+        assert thud.intersects(box, hull, *one).tobytes() == thud.intersects(box, hull, *two)[:1].tobytes()
+        short, long = thud.distance(box, hull, *one, signed=True), thud.distance(box, hull, *two, signed=True)
+        for name in ("distance", "point_a", "point_b", "normal", "status"):
+            assert getattr(short, name).tobytes() == getattr(long, name)[:1].tobytes(), name
+        touch, touches = thud.contacts(box, hull, *one, margin=0.2), thud.contacts(box, hull, *two, margin=0.2)
+        own = touches.row == 0
+        for name in ("point", "normal", "depth", "feature", "patch"):
+            assert getattr(touch, name).tobytes() == getattr(touches, name)[own].tobytes(), name
+
+
+def no_poses() -> list[np.ndarray]:
+    nan, long, mirror, sheared, far = SEVEN.copy(), SEVEN.copy(), np.eye(4), np.eye(4), SEVEN.copy()
+    nan[1], long[3:], mirror[0, 0], sheared[3, 0], far[0] = np.nan, 2.0, -1.0, 0.5, 1e40
+    return [nan, long, mirror, sheared, far, np.full((4, 4), np.nan), np.zeros(7), np.zeros((4, 4))]
+
+
+@pytest.mark.parametrize("number", range(len(no_poses())))
+def test_what_is_no_pose_is_refused_in_the_gates_own_words(number: int) -> None:
+    wrong, box = no_poses()[number], SHAPES["box"]
+    for query in (thud.intersects, thud.distance, thud.contacts):
+        with pytest.raises(InvalidInputError) as batch:
+            query(box, box, None, np.array([SEVEN if wrong.ndim == 1 else B[0].matrix, wrong]))
+        for answer, name in ((query, "pose_b"), (getattr(thud.prepare(box, box), query.__name__), "pose_b")):
+            with pytest.raises(InvalidInputError) as one:
+                answer(box, box, None, wrong) if answer is query else answer(None, wrong)
+            assert type(one.value) is type(batch.value)
+            assert str(one.value) == str(batch.value).replace("row 1", "row 0")
+            assert name in str(one.value)
+
+
+def test_pairs_are_kept_up_to_a_limit_and_never_mixed_up() -> None:
+    # By ids, which a new shape may have from one that is gone: a kept pair keeps its shapes.
+    for size in range(1, 1000):
+        ball = thud.Sphere(float(size))
+        found = thud.distance(ball, ball, None, thud.Pose([3000.0, 0.0, 0.0]))
+        assert found.distance[0] == 3000.0 - 2.0 * size
+    assert len(_kept) <= _MOST_KEPT
 
 
 def test_answers_of_one_row_are_answers_like_others() -> None:

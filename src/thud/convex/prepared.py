@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
 from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.convex.rows.single_pair import contacts_single, distance_single, flat_arrays, intersects_single, signed_single
 from thud.gates import as_positive, one_row
 from thud.pairing.families import CONVEX
-from thud.pose import PoseLike
+from thud.pose import PoseLike, one_pose
 from thud.results import Contacts, Distances, no_triangles
 from thud.shapes.packed import as_packed, pack
 from thud.shapes.shape import Shape
@@ -25,7 +23,8 @@ _STATUS = tuple(np.array([status], dtype=np.uint8) for status in range(3))
 for _row in _STATUS:
     _row.flags.writeable = False
 
-_YES, _NO = np.array([True]), np.array([False])
+#: What `intersects` answers by status: meeting and undecided are yes.
+_MET = tuple(np.array([status != 0]) for status in range(3))
 
 _empty = np.empty
 _new = object.__new__
@@ -81,30 +80,46 @@ _set_points, _set_status, _set_ints = (getattr(SingleContacts, name).__set__ for
 
 
 class PlainPair:
-    """Two convex shapes, neither of them compound; poses are (1, 12) rows."""
+    """Two convex shapes, neither of them compound. Its queries take one pose each as the caller has it, and answer None where
+    these have to go through the gate: many, of other types, or no poses at all."""
 
-    __slots__ = ("_arrays",)
+    __slots__ = ("_arrays", "shapes")
 
     def __init__(self, a: Shape, b: Shape) -> None:
+        self.shapes = a, b  # which their ids stand for
         self._arrays = flat_arrays(pack((a, b)))
 
-    def intersects(self, rows_a: Floats, rows_b: Floats) -> npt.NDArray[np.bool_]:
+    def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> npt.NDArray[np.bool_] | None:
         """(1,) whether they meet."""
-        return _YES.copy() if intersects_single(*self._arrays, rows_a, rows_b) else _NO.copy()
+        one, other = one_pose(pose_a), one_pose(pose_b)
+        if one is None or other is None:
+            return None
+        met = intersects_single(*self._arrays, one, other)
+        return _MET[met].copy() if met >= 0 else None
 
-    def distance(self, rows_a: Floats, rows_b: Floats, signed: bool) -> Distances:
+    def distance(self, pose_a: PoseLike, pose_b: PoseLike, signed: bool) -> Distances | None:
         """Of one row."""
+        one, other = one_pose(pose_a), one_pose(pose_b)
+        if one is None or other is None:
+            return None
         rows = _empty(10)
-        status = (signed_single if signed else distance_single)(*self._arrays, rows_a, rows_b, rows)
+        status = (signed_single if signed else distance_single)(*self._arrays, one, other, rows)
+        if status < 0:
+            return None
         result = _new(SingleDistance)  # and past the frozen class's own constructor and setters
         _set_rows(result, rows)
         _set_code(result, status)
         return result
 
-    def contacts(self, rows_a: Floats, rows_b: Floats, margin: float, max_points: int) -> Contacts:
+    def contacts(self, pose_a: PoseLike, pose_b: PoseLike, margin: float, max_points: int) -> Contacts | None:
         """Of one row."""
+        one, other = one_pose(pose_a), one_pose(pose_b)
+        if one is None or other is None:
+            return None
         reals, ints = _empty((max_points, 7)), _empty((max_points, 3), np.int64)
-        found = contacts_single(*self._arrays, rows_a, rows_b, margin, max_points, reals, ints)
+        found = contacts_single(*self._arrays, one, other, margin, max_points, reals, ints)
+        if found < 0:
+            return None
         count = found & 255
         result = _new(SingleContacts)
         _set_points(result, reals[:count])
@@ -113,13 +128,21 @@ class PlainPair:
         return result
 
 
-#: The last pairs, by identity: shapes are frozen. Those that are not convex must not get in: a mesh would stay, with its trees.
-_kept_pair = lru_cache(maxsize=256)(PlainPair)
+#: The last pairs, by the ids of their shapes, which are frozen. Those that are not convex must not get in: a mesh would stay,
+#: with its trees.
+_kept: dict[tuple[int, int], PlainPair] = {}
+_MOST_KEPT = 256
 
 
 def plain_pair(a: Shape, b: Shape) -> PlainPair | None:
-    """Of two shapes, None unless both are convex and not compound."""
-    return _kept_pair(a, b) if a.family == b.family == CONVEX else None
+    """Of two shapes, None unless both are convex and not compound. Anything may be asked for: what is no shape is in none."""
+    pair = _kept.get((id(a), id(b)))
+    if pair is None and isinstance(a, Shape) and isinstance(b, Shape) and a.family == b.family == CONVEX:
+        pair = PlainPair(a, b)
+        while len(_kept) >= _MOST_KEPT:
+            _kept.pop(next(iter(_kept), (0, 0)), None)  # the oldest; another thread may have taken it
+        _kept[id(a), id(b)] = pair
+    return pair
 
 
 class PreparedPair:
@@ -139,22 +162,28 @@ class PreparedPair:
 
     def intersects(self, pose_a: PoseLike, pose_b: PoseLike) -> npt.NDArray[np.bool_]:
         """(1,) whether the two meet, at one pose each."""
-        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         if self._plain is not None:
-            return self._plain.intersects(rows_a, rows_b)
+            found = self._plain.intersects(pose_a, pose_b)
+            if found is not None:
+                return found
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         return dispatch.intersects(self._packed, PAIR, rows_a, rows_b, 0, 1, threads=1)
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
         """Distance with witness points: a `Distances` of one row."""
-        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         if self._plain is not None:
-            return self._plain.distance(rows_a, rows_b, signed)
+            found = self._plain.distance(pose_a, pose_b, signed)
+            if found is not None:
+                return found
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         return dispatch.distance(self._packed, PAIR, rows_a, rows_b, 0, 1, signed=signed, threads=1)
 
     def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
         """Contact points; rows are all 0."""
-        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         margin = as_positive(margin, "margin", zero=True)
         if self._plain is not None:
-            return self._plain.contacts(rows_a, rows_b, margin, MANIFOLD_POINTS)
+            found = self._plain.contacts(pose_a, pose_b, margin, MANIFOLD_POINTS)
+            if found is not None:
+                return found
+        rows_a, rows_b = one_row(pose_a, "pose_a"), one_row(pose_b, "pose_b")
         return dispatch.contacts(self._packed, PAIR, rows_a, rows_b, 0, 1, margin=margin, threads=1)

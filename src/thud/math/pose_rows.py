@@ -138,13 +138,31 @@ def matrix_rows32(values, rows_out):
     return matrices(values, rows_out)
 
 
-@kernel("f8[:,::1], f8[:,::1]")
-def one_matrix(m, rows_out):
-    """The same of one (4, 4) matrix."""
+@device
+def put_one_matrix(m, rows_out, i):
+    """A (4, 4) matrix. Returns whether it is a rigid motion."""
     first, second = (m[0, 0], m[0, 1], m[0, 2], m[0, 3]), (m[1, 0], m[1, 1], m[1, 2], m[1, 3])
     third = (m[2, 0], m[2, 1], m[2, 2], m[2, 3])
-    rigid = is_last_row(m[3, 0], m[3, 1], m[3, 2], m[3, 3])
-    return -1 if rigid and put_matrix(rows_out, 0, first, second, third) else 0
+    return is_last_row(m[3, 0], m[3, 1], m[3, 2], m[3, 3]) and put_matrix(rows_out, i, first, second, third)
+
+
+@device
+def put_pose(values, rows_out, i):
+    """One pose as its row (1, 12), as seven numbers (1, 7), or as its matrix (4, 4). Returns whether it is one."""
+    if values.shape[1] == 12:
+        for k in range(12):
+            rows_out[i, k] = values[0, k]
+        return True
+    if values.shape[1] == 7:
+        place = (values[0, 0], values[0, 1], values[0, 2])
+        return put_seven(rows_out, i, place, (values[0, 3], values[0, 4], values[0, 5], values[0, 6]))
+    return put_one_matrix(values, rows_out, i)
+
+
+@kernel("f8[:,::1], f8[:,::1]")
+def one_matrix(m, rows_out):
+    """`matrix_rows` of one (4, 4) matrix."""
+    return -1 if put_one_matrix(m, rows_out, 0) else 0
 
 
 @kernel("f8[::1], f8[:,::1]")

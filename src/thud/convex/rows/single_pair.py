@@ -1,7 +1,9 @@
 """The queries of one plain pair at one pose each: the row kernels' own code, and so their bytes.
 
 Each array argument of a compiled function costs about 80 ns to hand over from Python. So the arrays of two shapes go in
-two: all integers in one, with the lengths of the pieces in front, and all reals in the other.
+two: all integers in one, with the lengths of the pieces in front, and all reals in the other. And a pose goes in as the
+caller has it, since a call of the gate's own costs as much as a small answer: its row (1, 12), seven numbers (1, 7) or its
+matrix (4, 4). What is no pose has the status NO_POSE; the caller then asks the gate why.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from thud.convex.rows.contacts import ContactFields, longest_loop, row_contacts
 from thud.convex.rows.distance import hull_distances, plain_distances, signed_distances
 from thud.convex.rows.work_space import new_epa_space, new_hull_slots
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
+from thud.math.pose_rows import put_pose
 from thud.pairing.rows import DistanceFields, PairBatch, relative_pose
 from thud.shapes.packed import KIND, Packed, Parts, aligned
 from thud.shapes.shape import HULL
@@ -28,6 +31,9 @@ Parts.reals, planes, loop entries, edges, length of loop_starts; the others are 
 
 _SHAPES = 8
 """Numbers after them: shape_ints of the two shapes."""
+
+
+NO_POSE = -1
 
 
 def flat_arrays(packed: Packed) -> tuple[Ints, Floats]:
@@ -60,8 +66,8 @@ def flat_parts(ints, reals):
 
 
 @view_device
-def flat_batch(ints, reals, pose_a, pose_b):
-    """`PairBatch` of views of the two arrays."""
+def flat_batch(ints, reals, poses):
+    """`PairBatch` of views of the two arrays, and of two poses."""
     planes, loops, edges = ints[5], ints[6], ints[7]
     a = _HEADER + _SHAPES + 2 * ints[0] + ints[1] + 2 * ints[2]
     b = a + ints[8]
@@ -78,7 +84,7 @@ def flat_batch(ints, reals, pose_a, pose_b):
         reals[:0].reshape((0, 6)),
         ints[:0].reshape((0, 2)),
     )
-    return PairBatch(packed, ints[9:11].reshape((1, 2)), pose_a, pose_b, np.int64(0))
+    return PairBatch(packed, ints[9:11].reshape((1, 2)), poses[:1], poses[1:], np.int64(0))
 
 
 @view_device
@@ -92,44 +98,56 @@ def one_distance(rows_out, status):
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1]")
 def intersects_single(ints, reals, pose_a, pose_b):
     """Status of the pair."""
+    poses = np.empty((2, 12))
+    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+        return NO_POSE
     parts = flat_parts(ints, reals)
-    r, t = relative_pose(pose_a, 0, pose_b, 0)
+    r, t = relative_pose(poses, 0, poses, 1)
     a, b = np.int64(0), np.int64(1)  # not literals, which would be compiled for by themselves
     axis = center_axis(parts, a, b, r, t)
-    return pair_intersects(parts, a, b, r, t, axis)[0]
+    return np.int64(pair_intersects(parts, a, b, r, t, axis)[0])
 
 
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1]")
 def distance_single(ints, reals, pose_a, pose_b, rows_out):
     """Unsigned distance to rows_out (10), see `one_distance`. Returns the status."""
+    poses = np.empty((2, 12))
+    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+        return NO_POSE
     status = np.empty(1, np.uint8)
-    batch, out, rows, axes = flat_batch(ints, reals, pose_a, pose_b), one_distance(rows_out, status), ints[:0], reals[:0]
+    batch, out, rows, axes = flat_batch(ints, reals, poses), one_distance(rows_out, status), ints[:0], reals[:0]
     kinds, begin, end = batch.packed.parts.ints, np.int64(0), np.int64(1)
     status[0] = STALLED
     if kinds[0, KIND] == HULL and kinds[1, KIND] == HULL:
         hull_distances(begin, end, rows, batch, axes.reshape((0, 3)), NO_LIMIT, out, new_hull_slots())
     if status[0] == STALLED:
         plain_distances(begin, end, rows, batch, axes.reshape((0, 3)), NO_LIMIT, out)
-    return status[0]
+    return np.int64(status[0])
 
 
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1]")
 def signed_single(ints, reals, pose_a, pose_b, rows_out):
     """Signed distance to rows_out (10), see `one_distance`. Returns the status."""
+    poses = np.empty((2, 12))
+    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+        return NO_POSE
     status = np.empty(1, np.uint8)
-    batch, out, rows, axes = flat_batch(ints, reals, pose_a, pose_b), one_distance(rows_out, status), ints[:0], reals[:0]
+    batch, out, rows, axes = flat_batch(ints, reals, poses), one_distance(rows_out, status), ints[:0], reals[:0]
     begin, end, small = np.int64(0), np.int64(1), new_epa_space(EPA_FACES_FIRST)
     if signed_distances(begin, end, rows, batch, axes.reshape((0, 3)), np.inf, out, small) == 0:
         signed_distances(begin, end, rows, batch, axes.reshape((0, 3)), np.inf, out, new_epa_space(EPA_FACES))
-    return status[0]
+    return np.int64(status[0])
 
 
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, i8, f8[:,::1], i8[:,::1]")
 def contacts_single(ints, reals, pose_a, pose_b, margin, limit, reals_out, ints_out):
     """Contacts of the pair, up to `limit`: point, normal, depth and row, feature, patch. Returns their number and, 256 times
     it, the status."""
+    poses = np.empty((2, 12))
+    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+        return NO_POSE
     count, status = np.empty(1, np.int64), np.empty(1, np.uint8)
-    batch, out = flat_batch(ints, reals, pose_a, pose_b), ContactFields(count, reals_out, ints_out, status)
+    batch, out = flat_batch(ints, reals, poses), ContactFields(count, reals_out, ints_out, status)
     offset, begin, end, fill = ints[9:10], np.int64(0), np.int64(1), np.int64(1)
     polygons, small = new_manifold_space(longest_loop(batch.packed.loop_starts)), new_epa_space(EPA_FACES_FIRST)
     if row_contacts(begin, end, batch, margin, limit, offset, fill, out, small, polygons) == 0:
