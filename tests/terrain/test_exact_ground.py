@@ -89,6 +89,18 @@ def test_a_contact_on_a_twisted_patch_is_on_the_part() -> None:
     np.testing.assert_allclose(inside.max(axis=1), 0.0, atol=1e-6)
 
 
+def test_a_deep_contact_on_a_twisted_patch_is_on_a_cylinder() -> None:
+    # Steps led past the depth by 35 times their way, there and back, until they were counted out: 4.2 um off the cylinder.
+    cylinder = thud.Cylinder(0.5238369670834667, 0.3666858769584267)
+    pose = np.array([[-1.8928577568311253, 1.9621231917703503, 0.9797384257017998,
+                      -0.5818494993359674, -0.2754592562794437, -0.7529801674522257, -0.1363606456279747]])  # fmt: skip
+    touch, row = thud.contacts(surfaces()["tunnelled"], cylinder, None, pose, margin=0.1), as_poses(pose, "pose")[0]
+    on_part = (touch.point - 0.5 * touch.depth[:, None] * touch.normal - row[9:]) @ row[:9].reshape(3, 3)
+    beside, above = np.hypot(on_part[:, 0], on_part[:, 1]) - cylinder.radius, np.abs(on_part[:, 2]) - cylinder.half_length
+    assert touch.depth.max() > 0.9
+    np.testing.assert_allclose(np.maximum(beside, above), 0.0, atol=1e-6)
+
+
 def ring() -> thud.TriangleMesh:
     """A closed ring of 192 triangles."""
     u, w = np.meshgrid(

@@ -145,21 +145,25 @@ def lift(parts, query, space, n, margin, depth):
 
 @device
 def settled_between(parts, query, space, n, depth, p, least):
-    """(depth, point): `settled` until a step is below `least`. On a twisted patch a step may lead too far, into touch; then
-    halfway back to where the part was apart."""
+    """(depth, point): `settled` until a step is below `least`. On a twisted patch a step may lead too far, into touch, or past
+    what it leads to by many times its way; so it is kept between a depth that is too little and one that is too much, and
+    halves them where it would leave them."""
     low, high = -math.inf, math.inf
     for _ in range(LIFT_HALVES):
         done, lower, q = settled(parts, query, space, n, depth, p)
         if done:
-            high, p = depth, q
+            p = q
             if abs(lower - depth) <= least:
                 return lower, p
-            depth = lower if lower > low else 0.5 * (low + high)
+            if lower < depth:
+                high = min(high, depth)
+            else:
+                low = max(low, depth)
         elif high < math.inf:
-            low = depth
-            depth = 0.5 * (low + high)
+            low = max(low, depth)
         else:
             break
+        depth = lower if done and low < lower < high else 0.5 * (low + high)
     return depth, p
 
 
