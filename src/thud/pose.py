@@ -235,13 +235,15 @@ def as_poses(pose: PoseLike, name: str) -> Floats:
     InvalidInputError, InvalidPoseError
         Naming the argument, the row and what was expected.
     """
+    if type(pose) is np.ndarray:
+        return _rows_of(pose, name)
     if isinstance(pose, Pose):
         return pose._rows
     if pose is None:
         return _IDENTITY.copy()
     if is_pose_list(pose):
         return np.concatenate([as_poses(one, f"{name}: row {row}") for row, one in enumerate(pose)])
-    return _rows_of(pose if type(pose) is np.ndarray else number_array(pose, name), name)
+    return _rows_of(number_array(pose, name), name)
 
 
 def one_pose(pose: PoseLike) -> npt.NDArray[Any] | None:
@@ -265,11 +267,11 @@ def _rows_of(array: npt.NDArray[Any], name: str) -> Floats:
     """Rows of (7,), (N, 7), (4, 4) or (N, 4, 4) numbers of any type and layout."""
     shape = array.shape
     kernels = _kernels or _load_kernels()
-    if shape in kernels:
-        # One pose.
+    one = kernels.get(shape)
+    if one is not None:
         rows = np.empty((1, 12))
         values = array if array.dtype is _FLOAT64 and array.flags.carray else number_array(array, name).astype(np.float64, "C")
-        wrong = kernels[shape](values, rows)
+        wrong = one(values, rows)
     elif shape[1:] in kernels and len(shape) == 1 + len(shape[1:]):
         rows = np.empty((shape[0], 12))
         many, singles, width = kernels[shape[1:], "rows"]

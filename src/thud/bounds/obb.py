@@ -40,7 +40,7 @@ def node_obbs(
 
 
 def slot_obbs(
-    node: Ints, skip: Ints, first: Ints, corners: Array, weights: str = "vertices", threads: int | None = None
+    node: npt.NDArray[np.int32], skip: Ints, first: Ints, corners: Array, weights: str = "vertices", threads: int | None = None
 ) -> npt.NDArray[np.float32]:
     """The boxes of the nodes in the slots of an 8-wide tree: flat, 15 rows of 8 lanes a wide node. That of an empty lane (node
     -1) is out of every reach; that of one triangle lies along its longest side."""
@@ -186,7 +186,7 @@ def obb_rows(begin, end, skip, first, corners, order, by_area, obbs_out):
         put_obb(corners, order, start, stop, mean, axes, 15 * k, 1, flat)
 
 
-@exact_kernel("i8, i8, i8[::1], i8[::1], i8[::1], f8[:,::1], i8[::1], i8, f4[::1]")
+@exact_kernel("i8, i8, i4[::1], i8[::1], i8[::1], f8[:,::1], i8[::1], i8, f4[::1]")
 def slot_rows(begin, end, node, skip, first, corners, order, by_area, out):
     """Boxes of slots begin .. end, see `slot_obbs`."""
     for slot in range(begin, end):

@@ -32,8 +32,8 @@ class PairTree:
     """(48 W,) rows centre x, y, z, half x, y, z of 8 lanes; an empty lane has half extents of -1e30 and meets nothing."""
     child: Ints
     """(8 W,) by slot."""
-    node: Ints
-    """(8 W,) the node of the binary tree in a slot; -1 for an empty lane."""
+    node: npt.NDArray[np.int32]
+    """(8 W,) the node of the binary tree in a slot; -1 for an empty lane. Only building reads it."""
 
 
 def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
@@ -42,16 +42,17 @@ def build_pair_tree(tree: MeshTree, boxes: npt.NDArray[np.float32]) -> PairTree:
     boxes : (K, 6) lower and upper corners, rounded outward
     """
     nodes = len(tree.order) + 1
-    # Room for the worst case, of which the system gives out no more than is written to.
-    child, node = np.empty(LANES * nodes, dtype=np.int64), np.empty(LANES * nodes, dtype=np.int64)
+    # Room for the worst case, of which the system gives out no more than is written to; the rest is given back.
+    child, node = np.empty(LANES * nodes, dtype=np.int64), np.empty(LANES * nodes, dtype=np.int32)
     count = collapse(tree.skip, tree.first, boxes, child, node)
-    child, node = child[: LANES * count], node[: LANES * count]
+    child.resize(LANES * count, refcheck=False)
+    node.resize(LANES * count, refcheck=False)
     lanes = np.empty(6 * len(node), dtype=np.float32)
     run_rows(fill_boxes, len(node), None, node, boxes, lanes, rows_per_chunk=65536)
     return PairTree(lanes, child, node)
 
 
-@exact_kernel("i8, i8, i8[::1], f4[:,::1], f4[::1]")
+@exact_kernel("i8, i8, i4[::1], f4[:,::1], f4[::1]")
 def fill_boxes(start, stop, node, boxes, out):
     """Centre and half extents in float32 that hold each slot's box, 6 rows of 8 lanes a wide node."""
     for slot in range(start, stop):
@@ -69,7 +70,7 @@ def fill_boxes(start, stop, node, boxes, out):
             out[base + (3 + axis) * LANES] = np.nextafter(max(half, _TINY), _INFINITE)
 
 
-@kernel("i8[::1], i8[::1], f4[:,::1], i8[::1], i8[::1]")
+@kernel("i8[::1], i8[::1], f4[:,::1], i8[::1], i4[::1]")
 def collapse(skip, first, boxes, child_out, node_out):
     """Fill the wide nodes in depth-first order; returns how many."""
     lanes = np.empty(LANES, np.int64)
@@ -128,7 +129,7 @@ def slot_links(tree: PairTree, order: Ints) -> SlotLinks:
     return links
 
 
-@kernel("i8[::1], i8[::1], i8[::1], i8[::1], i8[::1]")
+@kernel("i8[::1], i4[::1], i8[::1], i8[::1], i8[::1]")
 def link_slots(child, node, order, face_slot_out, up_out):
     """Fill `SlotLinks`."""
     for slot in range(child.shape[0]):
