@@ -247,7 +247,7 @@ def as_poses(pose: PoseLike, name: str) -> Floats:
 
 
 def one_pose(pose: PoseLike) -> npt.NDArray[Any] | None:
-    """One pose as `put_pose` takes it, not checked yet: (1, 12), (1, 7) or (4, 4). None for all that has to go through the
+    """One pose as `pose_row` takes it, not checked yet: (1, 12), (1, 7) or (4, 4). None for all that has to go through the
     gate: many poses, other types and layouts, what is no pose."""
     if type(pose) is np.ndarray:
         if pose.dtype is _FLOAT64 and pose.flags.carray:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from thud._core.decorators import device, kernel
+from thud._core.decorators import device, kernel, view_device
 from thud.constants import FARTHEST_POSE, ROTATION_EXACT, ROTATION_SINGLE, ROTATION_TOLERANCE
 
 D = np.float64
@@ -146,17 +146,18 @@ def put_one_matrix(m, rows_out, i):
     return is_last_row(m[3, 0], m[3, 1], m[3, 2], m[3, 3]) and put_matrix(rows_out, i, first, second, third)
 
 
-@device
-def put_pose(values, rows_out, i):
-    """One pose as its row (1, 12), as seven numbers (1, 7), or as its matrix (4, 4). Returns whether it is one."""
+@view_device
+def pose_row(values):
+    """(1, 12) of one pose given as its row (1, 12), as seven numbers (1, 7), or as its matrix (4, 4); (0, 12) if it is none."""
     if values.shape[1] == 12:
-        for k in range(12):
-            rows_out[i, k] = values[0, k]
-        return True
+        return values
+    row = np.empty((1, 12))
     if values.shape[1] == 7:
         place = (values[0, 0], values[0, 1], values[0, 2])
-        return put_seven(rows_out, i, place, (values[0, 3], values[0, 4], values[0, 5], values[0, 6]))
-    return put_one_matrix(values, rows_out, i)
+        right = put_seven(row, 0, place, (values[0, 3], values[0, 4], values[0, 5], values[0, 6]))
+    else:
+        right = put_one_matrix(values, row, 0)
+    return row if right else row[:0]
 
 
 @kernel("f8[:,::1], f8[:,::1]")

@@ -20,7 +20,7 @@ from thud.convex.rows.contacts import ContactFields, longest_loop, row_contacts
 from thud.convex.rows.distance import hull_distances, plain_distances, signed_distances
 from thud.convex.rows.work_space import new_epa_space, new_hull_slots
 from thud.convex.tolerances import EPA_FACES, EPA_FACES_FIRST
-from thud.math.pose_rows import put_pose
+from thud.math.pose_rows import pose_row
 from thud.pairing.rows import DistanceFields, PairBatch, relative_pose
 from thud.shapes.packed import KIND, Packed, Parts, aligned
 from thud.shapes.shape import HULL
@@ -66,8 +66,8 @@ def flat_parts(ints, reals):
 
 
 @view_device
-def flat_batch(ints, reals, poses):
-    """`PairBatch` of views of the two arrays, and of two poses."""
+def flat_batch(ints, reals, pose_a, pose_b):
+    """`PairBatch` of views of the two arrays."""
     planes, loops, edges = ints[5], ints[6], ints[7]
     a = _HEADER + _SHAPES + 2 * ints[0] + ints[1] + 2 * ints[2]
     b = a + ints[8]
@@ -84,7 +84,7 @@ def flat_batch(ints, reals, poses):
         reals[:0].reshape((0, 6)),
         ints[:0].reshape((0, 2)),
     )
-    return PairBatch(packed, ints[9:11].reshape((1, 2)), poses[:1], poses[1:], np.int64(0))
+    return PairBatch(packed, ints[9:11].reshape((1, 2)), pose_a, pose_b, np.int64(0))
 
 
 @view_device
@@ -98,11 +98,11 @@ def one_distance(rows_out, status):
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1]")
 def intersects_single(ints, reals, pose_a, pose_b):
     """Status of the pair."""
-    poses = np.empty((2, 12))
-    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+    row_a, row_b = pose_row(pose_a), pose_row(pose_b)
+    if row_a.shape[0] == 0 or row_b.shape[0] == 0:
         return NO_POSE
     parts = flat_parts(ints, reals)
-    r, t = relative_pose(poses, 0, poses, 1)
+    r, t = relative_pose(row_a, 0, row_b, 0)
     a, b = np.int64(0), np.int64(1)  # not literals, which would be compiled for by themselves
     axis = center_axis(parts, a, b, r, t)
     return np.int64(pair_intersects(parts, a, b, r, t, axis)[0])
@@ -111,11 +111,11 @@ def intersects_single(ints, reals, pose_a, pose_b):
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1]")
 def distance_single(ints, reals, pose_a, pose_b, rows_out):
     """Unsigned distance to rows_out (10), see `one_distance`. Returns the status."""
-    poses = np.empty((2, 12))
-    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+    row_a, row_b = pose_row(pose_a), pose_row(pose_b)
+    if row_a.shape[0] == 0 or row_b.shape[0] == 0:
         return NO_POSE
     status = np.empty(1, np.uint8)
-    batch, out, rows, axes = flat_batch(ints, reals, poses), one_distance(rows_out, status), ints[:0], reals[:0]
+    batch, out, rows, axes = flat_batch(ints, reals, row_a, row_b), one_distance(rows_out, status), ints[:0], reals[:0]
     kinds, begin, end = batch.packed.parts.ints, np.int64(0), np.int64(1)
     status[0] = STALLED
     if kinds[0, KIND] == HULL and kinds[1, KIND] == HULL:
@@ -128,11 +128,11 @@ def distance_single(ints, reals, pose_a, pose_b, rows_out):
 @kernel("i8[::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1]")
 def signed_single(ints, reals, pose_a, pose_b, rows_out):
     """Signed distance to rows_out (10), see `one_distance`. Returns the status."""
-    poses = np.empty((2, 12))
-    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+    row_a, row_b = pose_row(pose_a), pose_row(pose_b)
+    if row_a.shape[0] == 0 or row_b.shape[0] == 0:
         return NO_POSE
     status = np.empty(1, np.uint8)
-    batch, out, rows, axes = flat_batch(ints, reals, poses), one_distance(rows_out, status), ints[:0], reals[:0]
+    batch, out, rows, axes = flat_batch(ints, reals, row_a, row_b), one_distance(rows_out, status), ints[:0], reals[:0]
     begin, end, small = np.int64(0), np.int64(1), new_epa_space(EPA_FACES_FIRST)
     if signed_distances(begin, end, rows, batch, axes.reshape((0, 3)), np.inf, out, small) == 0:
         signed_distances(begin, end, rows, batch, axes.reshape((0, 3)), np.inf, out, new_epa_space(EPA_FACES))
@@ -143,11 +143,11 @@ def signed_single(ints, reals, pose_a, pose_b, rows_out):
 def contacts_single(ints, reals, pose_a, pose_b, margin, limit, reals_out, ints_out):
     """Contacts of the pair, up to `limit`: point, normal, depth and row, feature, patch. Returns their number and, 256 times
     it, the status."""
-    poses = np.empty((2, 12))
-    if not (put_pose(pose_a, poses, 0) and put_pose(pose_b, poses, 1)):
+    row_a, row_b = pose_row(pose_a), pose_row(pose_b)
+    if row_a.shape[0] == 0 or row_b.shape[0] == 0:
         return NO_POSE
     count, status = np.empty(1, np.int64), np.empty(1, np.uint8)
-    batch, out = flat_batch(ints, reals, poses), ContactFields(count, reals_out, ints_out, status)
+    batch, out = flat_batch(ints, reals, row_a, row_b), ContactFields(count, reals_out, ints_out, status)
     offset, begin, end, fill = ints[9:10], np.int64(0), np.int64(1), np.int64(1)
     polygons, small = new_manifold_space(longest_loop(batch.packed.loop_starts)), new_epa_space(EPA_FACES_FIRST)
     if row_contacts(begin, end, batch, margin, limit, offset, fill, out, small, polygons) == 0:
