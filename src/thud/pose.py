@@ -202,7 +202,10 @@ class Pose:
     def __matmul__(self, other: Pose) -> Pose:
         """self after other: (self @ other) x = self(other(x)). One broadcasts against many."""
         if not isinstance(other, Pose):
-            return NotImplemented
+            raise InvalidInputError(
+                f"@: expected a Pose on the right, got a {type(other).__name__}; pose.apply(points) moves points, "
+                "thud.Pose.from_array(poses) makes a Pose of an array"
+            )
         pair_count(self._rows, other._rows)
         ra, rb = self._rows[:, :9].reshape(-1, 3, 3), other._rows[:, :9].reshape(-1, 3, 3)
         position = (ra @ other._rows[:, 9:, None])[:, :, 0] + self._rows[:, 9:]
@@ -216,10 +219,76 @@ class Pose:
         position = -np.einsum("nij,nj->ni", inverse, self._rows[:, 9:])
         return Pose.from_rows(np.concatenate([inverse.reshape(-1, 9), position], axis=1), single=self._single)
 
+    def apply(self, points: npt.ArrayLike) -> Floats:
+        """Points of the shape's frame in the world: R x + position.
+
+        points : (3,) or (M, 3) by one pose; by N poses (3,), one a pose (N, 3), or (N, M, 3)
+
+        Returns (3,), (M, 3), (N, 3) or (N, M, 3). The other way: `pose.inverse().apply(points)`.
+        """
+        x = finite_array(points, "points", limit=FARTHEST_POSE)
+        if x.ndim == 0 or x.ndim > 3 or x.shape[-1] != 3:
+            raise InvalidInputError(f"points: expected shape (3,), (M, 3) or (N, M, 3), got {x.shape}")
+        rotation, count = self._rows[:, :9].reshape(-1, 3, 3), len(self._rows)
+        if self._single:
+            return np.asarray(x @ rotation[0].T + self._rows[0, 9:])
+        if x.ndim > 1 and len(x) != count:
+            raise InvalidInputError(f"points: expected (3,), ({count}, 3) or ({count}, M, 3) for {count} poses, got {x.shape}")
+        many = x.reshape(-1, 1, 3) if x.ndim < 3 else x
+        moved = np.einsum("nij,nmj->nmi", rotation, np.broadcast_to(many, (count, *many.shape[1:])))
+        moved += self._rows[:, None, 9:]
+        return moved[:, 0] if x.ndim < 3 else moved
+
+    def moved(self, motion: npt.ArrayLike, time: npt.ArrayLike = 1.0) -> Pose:
+        """Where a shape is at `time` of a motion, as casts mean it: at (exp(s w) R, position + s v).
+
+        motion : (3,) displacement v over the step, metres, or (6,) with the rotation vector w, radians, both in the world
+            frame; (N, 3) or (N, 6) for N
+        time : s, 0 at the begin of the motion, 1 at its end; (N,) for N
+        """
+        m, s = finite_array(motion, "motion"), finite_array(time, "time")
+        if m.ndim not in (1, 2) or m.shape[-1] not in (3, 6):
+            raise InvalidInputError(f"motion: expected shape (3,), (6,), (N, 3) or (N, 6), got {m.shape}")
+        if s.ndim > 1:
+            raise InvalidInputError(f"time: expected a number or (N,), got {s.shape}")
+        counts = {len(array) for array in (self._rows, m if m.ndim == 2 else [0], s.ravel())} - {1}
+        if len(counts) > 1:
+            raise InvalidInputError(f"motion, time: expected one or equal numbers of rows, got {sorted(counts)}")
+        way = s.reshape(-1, 1) * m.reshape(-1, m.shape[-1])
+        turn = quaternion_from_vector(way[:, 3:]) if m.shape[-1] == 6 else np.array([[1.0, 0.0, 0.0, 0.0]])
+        single = self._single and m.ndim == 1 and s.ndim == 0
+        return _about(self, Pose(np.zeros(3), turn), way[:, :3], single)
+
+    def interpolate(self, other: Pose, time: npt.ArrayLike) -> Pose:
+        """Between this pose (time 0) and another (time 1): positions along a straight line, rotations about one axis at
+        constant speed, the shorter way (slerp).
+
+        time : a number, or (N,); outside of 0 to 1 the motion goes on
+        """
+        if not isinstance(other, Pose):
+            raise InvalidInputError(f"other: expected a Pose, got a {type(other).__name__}")
+        count = pair_count(self._rows, other._rows)
+        ra, rb = self._rows[:, :9].reshape(-1, 3, 3), other._rows[:, :9].reshape(-1, 3, 3)
+        between = np.ascontiguousarray((rb @ np.swapaxes(ra, 1, 2)).reshape(-1, 9))
+        motion = np.empty((count, 6))
+        motion[:, :3] = other._rows[:, 9:] - self._rows[:, 9:]
+        motion[:, 3:] = vector_from_quaternion(quaternion_from_rotation(between))
+        return self.moved(motion[0] if self._single and other._single else motion, time)
+
     def __repr__(self) -> str:
         if self._single:
             return f"Pose(position={self.position.tolist()}, quaternion={self.quaternion.tolist()})"
         return f"Pose({len(self)} rows)"
+
+
+def _about(pose: Pose, turn: Pose, way: Floats, single: bool) -> Pose:
+    """A pose turned about its own origin, in the world frame, and moved."""
+    count = max(len(pose._rows), len(turn._rows), len(way))
+    rows = np.empty((count, 12))
+    rotation = turn._rows[:, :9].reshape(-1, 3, 3) @ pose._rows[:, :9].reshape(-1, 3, 3)
+    rows[:, :9], rows[:, 9:] = rotation.reshape(-1, 9), pose._rows[:, 9:] + way
+    check_finite(rows[:, 9:], "motion", FARTHEST_POSE)
+    return Pose.from_rows(rows, single=single)
 
 
 def is_pose_list(value: Any) -> bool:

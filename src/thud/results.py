@@ -1,14 +1,17 @@
-"""What the queries return: frozen dataclasses of arrays with fixed fields. Frames are the world's, lengths metres."""
+"""What the queries return: frozen dataclasses of arrays with fixed fields, all of them tables (`Columns`).
+Frames are the world's, lengths metres."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
+from thud._core.columns import Columns, extent
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -39,8 +42,8 @@ class ProjectionStatus(IntEnum):
     UNCONVERGED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Distances:
+@dataclass(frozen=True, slots=True, repr=False)
+class Distances(Columns):
     """Distances of N pairs. `point_b = point_a + distance * normal` in separation and in penetration."""
 
     distance: Floats
@@ -54,9 +57,14 @@ class Distances:
     status: Bytes
     """(N,) `Status`."""
 
+    _words = (("status", Status),)
 
-@dataclass(frozen=True, slots=True)
-class FormerDistances:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FormerDistances(Columns):
     """Distances in the former frame of N pairs, of those that collide in the predicted frame."""
 
     distance: Floats
@@ -72,9 +80,14 @@ class FormerDistances:
     collides: Bools
     """(N,) whether the two meet in the predicted frame; so does what stays undecided."""
 
+    _words = (("status", Status),)
 
-@dataclass(frozen=True, slots=True)
-class PartDistances:
+    def _say(self) -> list[str]:
+        return [f"{self.collides.sum():,} collide", *extent(self.distance, "nearest", "m")]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartDistances(Columns):
     """Distances in the former frame of the parts of a shape that collide with a surface in the predicted one."""
 
     part: Ints
@@ -93,9 +106,15 @@ class PartDistances:
     patches: Ints
     """(M,) how many patches it meets in the predicted frame."""
 
+    _unit = "part"
+    _words = (("status", Status),)
 
-@dataclass(frozen=True, slots=True)
-class Contacts:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contacts(Columns):
     """Contact points of N pairs, M in all, sorted by row."""
 
     row: Ints
@@ -124,6 +143,21 @@ class Contacts:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, no_triangles(len(self.row)))
 
+    _unit = "point"
+    _beside = (("status", "row"),)
+    _words = (("status", Status),)
+
+    def of_row(self, row: int) -> Contacts:
+        """Those of one pose row."""
+        return self[self.row == row]
+
+    def _say_rows(self) -> str:
+        rows = self.status.size
+        return f"{len(self):,} point{'s' * (len(self) != 1)} of {rows:,} row{'s' * (rows != 1)}"
+
+    def _say(self) -> list[str]:
+        return extent(self.depth, "deepest", "m", greatest=True)
+
 
 _NO_TRIANGLES = [np.full(64, -1, dtype=np.int64)]
 
@@ -138,8 +172,8 @@ def no_triangles(count: int) -> Ints:
     return none[:count]
 
 
-@dataclass(frozen=True, slots=True)
-class Impacts:
+@dataclass(frozen=True, slots=True, repr=False)
+class Impacts(Columns):
     """First contacts of N moving pairs."""
 
     time: Floats
@@ -156,9 +190,14 @@ class Impacts:
     """(N,) metres, how deep they overlap at the start: B moved by depth * normal is free of A. 0 where they do not, NaN where
     no signed distance is known."""
 
+    _words = (("status", CastStatus),)
 
-@dataclass(frozen=True, slots=True)
-class ElementaryImpacts:
+    def _say(self) -> list[str]:
+        return extent(self.time, "first at", "of the motion")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ElementaryImpacts(Columns):
     """First contacts of N moving vertex-face or edge-edge pairs."""
 
     time: Floats
@@ -173,9 +212,14 @@ class ElementaryImpacts:
         """(N,) whether there may be a contact: a limit reached counts as one."""
         return np.asarray(self.status != CastStatus.MISS)
 
+    _words = (("status", CastStatus),)
 
-@dataclass(frozen=True, slots=True)
-class RayHits:
+    def _say(self) -> list[str]:
+        return extent(self.time, "first at", "of the motion")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RayHits(Columns):
     """First hits of N rays."""
 
     distance: Floats
@@ -188,9 +232,14 @@ class RayHits:
     """(N,) triangle of a mesh or height field, quad of a displaced surface or part of a compound that was hit; -1 for other
     shapes and for a miss."""
 
+    _unit = "ray"
 
-@dataclass(frozen=True, slots=True)
-class RayCrossings:
+    def _say(self) -> list[str]:
+        return [f"{np.isfinite(self.distance).sum():,} hit", *extent(self.distance, "nearest", "m")]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RayCrossings(Columns):
     """All crossings of N rays with a surface, M in all, sorted by row, then distance, then triangle."""
 
     row: Ints
@@ -205,9 +254,14 @@ class RayCrossings:
     triangle: Ints
     """(M,) triangle of a mesh or height field, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
+    _unit = "crossing"
 
-@dataclass(frozen=True, slots=True)
-class ClosestPoints:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClosestPoints(Columns):
     """Closest surface points to N points."""
 
     distance: Floats
@@ -217,9 +271,14 @@ class ClosestPoints:
     triangle: Ints
     """(N,) triangle of a mesh or height field, quad of a displaced surface or part of a compound; -1 for other shapes."""
 
+    _unit = "point"
 
-@dataclass(frozen=True, slots=True)
-class TrianglePairs:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrianglePairs(Columns):
     """Pairs of triangles of two meshes or height fields that meet, M in all, sorted by row, then triangle of A, then triangle
     of B."""
 
@@ -230,9 +289,11 @@ class TrianglePairs:
     triangle_b: Ints
     """(M,) row of B's faces."""
 
+    _unit = "pair"
 
-@dataclass(frozen=True, slots=True)
-class WorldContacts:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldContacts(Columns):
     """Contact points of a world's bodies, M in all, sorted by their rows; A is the body of the lower row."""
 
     handle_a: Ints
@@ -267,6 +328,25 @@ class WorldContacts:
     sensor: Bools
     """(P,) whether a sensor takes part: such a pair reports, and does not respond."""
 
+    _unit = "point"
+    _beside = (("pairs", ""), ("rows", ""), ("start", ""), ("count", ""), ("sensor", ""))
+    _words = (("status", Status),)
+
+    def _picked_beside(self, index: Any) -> dict[str, Any]:
+        """The pairs of the points that are picked: one for each run of points of a pair."""
+        pair = np.repeat(np.arange(len(self.count)), self.count)[index]
+        start = np.flatnonzero(np.diff(pair, prepend=-1))
+        own = pair[start]
+        count = np.diff(start, append=len(pair))
+        return {"pairs": self.pairs[own], "rows": self.rows[own], "start": start, "count": count, "sensor": self.sensor[own]}
+
+    def _say_rows(self) -> str:
+        pairs = len(self.pairs)
+        return f"{len(self):,} point{'s' * (len(self) != 1)} of {pairs:,} pair{'s' * (pairs != 1)}"
+
+    def _say(self) -> list[str]:
+        return extent(self.depth, "deepest", "m", greatest=True)
+
 
 class EventKind(IntEnum):
     """What became of a pair from one call of `World.contacts` to the next."""
@@ -276,8 +356,8 @@ class EventKind(IntEnum):
     ENDED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class WorldEvents:
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldEvents(Columns):
     """Pairs of a world's bodies that began to touch, go on or ended, E in all, sorted by their rows; A is the body of the lower
     row."""
 
@@ -297,9 +377,12 @@ class WorldEvents:
     sensor: Bools
     """(E,) whether a sensor takes part."""
 
+    _unit = "pair"
+    _words = (("kind", EventKind),)
 
-@dataclass(frozen=True, slots=True)
-class WorldDistances:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldDistances(Columns):
     """Distances of a world's bodies, M pairs, the closest first."""
 
     handle_a: Ints
@@ -317,9 +400,15 @@ class WorldDistances:
     status: Bytes
     """(M,) `Status`."""
 
+    _unit = "pair"
+    _words = (("status", Status),)
 
-@dataclass(frozen=True, slots=True)
-class WorldImpacts:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldImpacts(Columns):
     """First contacts of pairs of a world's bodies within a step, M in all, the earliest first."""
 
     handle_a: Ints
@@ -337,9 +426,15 @@ class WorldImpacts:
     depth: Floats
     """(M,) metres, how deep they overlap at the start; as in `Impacts`."""
 
+    _unit = "pair"
+    _words = (("status", CastStatus),)
 
-@dataclass(frozen=True, slots=True)
-class WorldRayHits:
+    def _say(self) -> list[str]:
+        return extent(self.time, "first at", "of the step")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldRayHits(Columns):
     """First hits of N rays on a world's bodies."""
 
     handle: Ints
@@ -353,9 +448,14 @@ class WorldRayHits:
     triangle: Ints
     """(N,) as in `RayHits`."""
 
+    _unit = "ray"
 
-@dataclass(frozen=True, slots=True)
-class WorldRayCrossings:
+    def _say(self) -> list[str]:
+        return [f"{np.isfinite(self.distance).sum():,} hit", *extent(self.distance, "nearest", "m")]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldRayCrossings(Columns):
     """All crossings of N rays with the surfaces of a world's bodies, M in all, sorted by row, then distance, then the body's
     row, then triangle."""
 
@@ -372,9 +472,14 @@ class WorldRayCrossings:
     triangle: Ints
     """(M,) as in `RayCrossings`."""
 
+    _unit = "crossing"
 
-@dataclass(frozen=True, slots=True)
-class WorldCasts:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldCasts(Columns):
     """The first of a world's bodies that a moving shape meets, for N motions."""
 
     handle: Ints
@@ -390,9 +495,15 @@ class WorldCasts:
     depth: Floats
     """(N,) metres, how deep they overlap at the start; as in `Impacts`."""
 
+    _unit = "motion"
+    _words = (("status", CastStatus),)
 
-@dataclass(frozen=True, slots=True)
-class WorldClosestPoints:
+    def _say(self) -> list[str]:
+        return extent(self.time, "first at", "of the motion")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorldClosestPoints(Columns):
     """The nearest points of the surfaces of a world's bodies to N points."""
 
     handle: Ints
@@ -404,9 +515,14 @@ class WorldClosestPoints:
     triangle: Ints
     """(N,) as in `ClosestPoints`; -1 for a miss."""
 
+    _unit = "point"
 
-@dataclass(frozen=True, slots=True)
-class Projections:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Projections(Columns):
     """Backward projections of N points onto base primitives."""
 
     u: Floats
@@ -420,6 +536,9 @@ class Projections:
     status: Bytes
     """(N,) `ProjectionStatus`. AMBIGUOUS: two solutions lie in the primitive; the one of largest length is given."""
 
+    _unit = "point"
+    _words = (("status", ProjectionStatus),)
+
 
 class ParticleState(IntEnum):
     """What a particle is doing."""
@@ -430,8 +549,8 @@ class ParticleState(IntEnum):
     RESTING = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ParticleImpacts:
+@dataclass(frozen=True, slots=True, repr=False)
+class ParticleImpacts(Columns):
     """Impacts of particles on colliders, M in all, in the order of time; at one time by particle, generation, bounce."""
 
     particle: Ints
@@ -457,12 +576,15 @@ class ParticleImpacts:
     status: Bytes
     """(M,) `CastStatus`: HIT, or UNCONVERGED where a search ended at its limit; the time is then a lower bound."""
 
-    def __len__(self) -> int:
-        return len(self.time)
+    _unit = "impact"
+    _words = (("status", CastStatus),)
+
+    def _say(self) -> list[str]:
+        return [*extent(self.time, "from", "s"), *extent(self.time, "to", "s", greatest=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class ParticleStates:
+@dataclass(frozen=True, slots=True, repr=False)
+class ParticleStates(Columns):
     """N particles at one time."""
 
     position: Floats
@@ -477,6 +599,9 @@ class ParticleStates:
     """(N,) seconds since the birth of this generation; negative before birth."""
     bounce: Ints
     """(N,) impacts in this generation so far."""
+
+    _unit = "particle"
+    _words = (("state", ParticleState),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints, check_finite
+from thud._core.columns import Columns, extent
 from thud.errors import InvalidInputError
 
 
-@dataclass(slots=True, eq=False)
-class StepContacts:
+@dataclass(slots=True, eq=False, repr=False)
+class StepContacts(Columns):
     """M points of contact in the world's frame, sorted by pairs. A hook may write over what it says may be changed."""
 
     handle_a: Ints
@@ -36,6 +37,11 @@ class StepContacts:
     """(M,) False: left out; may be changed."""
     impulse: Floats
     """(M, 3) on B over the step, N s. 0 before the step is solved."""
+
+    _unit = "point"
+
+    def _say(self) -> list[str]:
+        return extent(self.depth, "deepest", "m", greatest=True)
 
     @classmethod
     def empty(cls) -> StepContacts:

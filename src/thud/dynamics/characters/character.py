@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, whole_array
+from thud._core.columns import Columns
 from thud._core.threads import run_rows
 from thud.constants import LARGEST_SIZE, LEAST_SIZE
 from thud.dynamics.characters import types
@@ -48,8 +49,8 @@ class MoveStatus(IntEnum):
     OVERLAPPING = types.OVERLAPPING
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterHits:
+@dataclass(frozen=True, slots=True, repr=False)
+class CharacterHits(Columns):
     """What N characters met in a move: M hits, by character, then in the order in which they came."""
 
     row: Ints
@@ -63,9 +64,12 @@ class CharacterHits:
     kind: Bytes
     """(M,) `HitKind`."""
 
+    _unit = "hit"
+    _words = (("kind", HitKind),)
 
-@dataclass(frozen=True, slots=True)
-class CharacterMoves:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CharacterMoves(Columns):
     """N characters after a move."""
 
     position: Floats
@@ -82,6 +86,13 @@ class CharacterMoves:
     status: Bytes
     """(N,) `MoveStatus`: DONE; LIMITED: part of the motion was dropped, as it met too much; OVERLAPPING: it is still inside
     something and was pushed out as far as one move may."""
+
+    _unit = "character"
+    _beside = (("hits", ""),)
+    _words = (("status", MoveStatus),)
+
+    def _say(self) -> list[str]:
+        return [f"{self.grounded.sum():,} grounded", f"{len(self.hits):,} hits"]
 
 
 class Character:

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud._core.columns import Columns
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_points, as_size, broadcast_rows
+from thud.results import CastStatus
 from thud.terrain.tiles.euve_pass import euve_tile
 from thud.terrain.tiles.sphere_walk import gather_in_reach
 from thud.terrain.tiles.swept_sphere import slide_sphere
@@ -28,8 +30,8 @@ METHODS = ("slide", "euve")
 _ROOM = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Slides:
+@dataclass(frozen=True, slots=True, repr=False)
+class Slides(Columns):
     """Where N cameras came to."""
 
     position: Floats
@@ -41,6 +43,9 @@ class Slides:
     status: npt.NDArray[np.uint8]
     """(N,) `CastStatus`: MISS or HIT; OVERLAPPING_AT_START, nearer to the terrain than the radius before it moved;
     UNCONVERGED, it turned too often and stopped before its motion was used up."""
+
+    _unit = "camera"
+    _words = (("status", CastStatus),)
 
 
 class _Room:
