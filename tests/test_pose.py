@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from scipy.spatial.transform import Rotation, Slerp
 
 import thud
 from thud.errors import InvalidInputError, InvalidPoseError
@@ -239,3 +239,90 @@ def test_what_is_no_pose_is_refused(pose: object, error: type[Exception], words:
     for word in words:
         assert word in str(caught.value)
     assert isinstance(caught.value, ValueError)
+
+
+def test_points_are_moved_by_one_pose_and_by_many() -> None:
+    rng = np.random.default_rng(3)
+    many = thud.Pose.from_rotation_vector(rng.normal(size=(4, 3)), rng.normal(size=(4, 3)))
+    points, each = rng.normal(size=(5, 3)), rng.normal(size=(4, 5, 3))
+    for k, one in enumerate(many):
+        by_hand = points @ Rotation.from_matrix(one.rotation).as_matrix().T + one.position
+        np.testing.assert_allclose(one.apply(points), by_hand, atol=1e-12)
+        np.testing.assert_allclose(one.apply(points[0]), by_hand[0], atol=1e-12)
+        np.testing.assert_allclose(one.inverse().apply(one.apply(points)), points, atol=1e-12)
+        np.testing.assert_allclose(many.apply(points[:4])[k], one.apply(points[k]), atol=1e-12)
+        np.testing.assert_allclose(many.apply(points[0])[k], one.apply(points[0]), atol=1e-12)
+        np.testing.assert_allclose(many.apply(each)[k], one.apply(each[k]), atol=1e-12)
+    assert thud.Pose().apply(np.empty((0, 3))).shape == (0, 3)
+    for wrong in (np.zeros((5, 2)), np.zeros((3, 3)), 1.0, [[np.nan, 0, 0]]):
+        with pytest.raises(InvalidInputError, match="points"):
+            many.apply(wrong)
+
+
+def test_a_motion_leads_where_casts_say() -> None:
+    # A point of the shape that touches at the time of the hit is on the other shape.
+    start = thud.Pose.from_rotation_vector([2.5, 0.0, 0.0], [0.1, 0.2, 0.3])
+    motion = np.array([-2.0, 0.1, 0.2, 0.5, 2.0, -0.4])
+    box, ball = thud.Box((0.4, 0.2, 0.3)), thud.Sphere(0.5)
+    hit = thud.cast(ball, box, None, start, 0.0, motion)
+    assert hit.time[0] < 1.0
+    there = start.moved(motion, hit.time[0])
+    assert abs(thud.distance(ball, box, None, there).distance[0]) < 1e-6
+    # As the docs write it: (exp(s w) R, t + s v).
+    s = 0.37
+    np.testing.assert_allclose(
+        start.moved(motion, s).rotation, Rotation.from_rotvec(s * motion[3:]).as_matrix() @ start.rotation, atol=1e-12
+    )
+    np.testing.assert_allclose(start.moved(motion, s).position, start.position + s * motion[:3], atol=1e-12)
+    many = start.moved(motion, [0.0, 0.5, 1.0])
+    assert len(many) == 3
+    np.testing.assert_allclose(many[2].matrix, start.moved(motion).matrix, atol=1e-12)
+    np.testing.assert_allclose(start.moved([1.0, 2.0, 3.0]).position, start.position + [1.0, 2.0, 3.0])
+    with pytest.raises(InvalidInputError, match="motion"):
+        start.moved(np.zeros(4))
+    with pytest.raises(InvalidInputError, match="rows"):
+        many.moved(motion, [0.0, 1.0])
+
+
+def test_between_two_poses() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        a, b = (thud.Pose.from_rotation_vector(rng.normal(size=3), rng.normal(size=3)) for _ in range(2))
+        slerp = Slerp([0.0, 1.0], Rotation.from_matrix(np.stack([a.rotation, b.rotation])))
+        times = np.array([0.0, 0.25, 0.9, 1.0])
+        between = a.interpolate(b, times)
+        np.testing.assert_allclose(between.rotation, slerp(times).as_matrix(), atol=1e-9)
+        np.testing.assert_allclose(
+            between.position, (1 - times)[:, None] * a.position + times[:, None] * b.position, atol=1e-12
+        )
+        np.testing.assert_allclose(a.interpolate(b, 0.9).matrix, between[2].matrix, atol=1e-12)
+    with pytest.raises(InvalidInputError, match="other"):
+        a.interpolate(b.matrix, 0.5)
+
+
+def test_wrong_use_is_named_with_its_remedy() -> None:
+    pose, ball = thud.Pose(), thud.Sphere(1.0)
+    with pytest.raises(InvalidInputError, match=r"pose\.apply"):
+        pose @ np.zeros(3)
+    with pytest.raises(InvalidInputError, match="from_scipy"):
+        thud.intersects(ball, ball, Rotation.identity())
+    with pytest.raises(InvalidPoseError, match="divide"):
+        thud.intersects(ball, ball, [0, 0, 0, 2.0, 0, 0, 0])
+    wrong = np.tile([0.0, 0, 0, 1, 0, 0, 0], (4, 3, 1))
+    wrong[3, 2, 0] = np.nan
+    with pytest.raises(InvalidInputError, match="poses: configuration 3, shape 2 is not finite"):
+        thud.distance_pairs([ball] * 3, [[0, 1]], wrong)
+
+
+def test_an_empty_list_has_no_rows() -> None:
+    ball, mesh = thud.Sphere(1.0), thud.TriangleMesh(np.eye(3), [[0, 1, 2]])
+    assert len(thud.intersects(ball, ball, [])) == 0
+    assert len(thud.contains(ball, [])) == 0
+    assert len(thud.raycast(mesh, [], [])) == 0
+    # Of no configurations too, with shapes that are not packed among them.
+    for shapes in ([ball, ball], [ball, mesh, ball]):
+        none = np.zeros((0, len(shapes), 7))
+        assert thud.distance_pairs(shapes, [[0, 1]], none).distance.shape == (0, 1)
+        assert thud.intersects_pairs(shapes, [[0, 1]], none).shape == (0, 1)
+        assert thud.contacts_pairs(shapes, [[0, 1]], none).status.shape == (0, 1)
+        assert thud.prepare(shapes, [[0, 1]]).distance(none).distance.shape == (0, 1)

@@ -65,8 +65,8 @@ def as_points(points: npt.ArrayLike, name: str, *, width: int = 3, limit: float 
     (A read-only array would make Numba compile a second specialisation.)
     """
     array = float_array(points, name)
-    if array.ndim == 1 and array.shape[0] == width:
-        array = array[None]
+    if array.ndim == 1 and array.shape[0] in (0, width):
+        array = array.reshape(-1, width)
     check_finite(array, name, limit)
     if array.ndim != 2 or array.shape[1] != width:
         raise InvalidInputError(f"{name}: expected shape ({width},) or (N, {width}), got {array.shape}")

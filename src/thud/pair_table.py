@@ -21,7 +21,7 @@ from thud.pairing.ask import check_reach
 from thud.pairing.families import NAMES, PACKED, as_shapes
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
 from thud.pairing.plans import all_entries, check_option, pair_entries
-from thud.pose import Pose, PoseLike, is_pose_list
+from thud.pose import Pose, PoseLike, configuration_rows, is_pose_list
 from thud.results import Contacts, Distances
 from thud.shapes.packed import pack
 from thud.shapes.shape import Shape
@@ -137,7 +137,7 @@ class PairTable:
         """The packed pairs as `convex/dispatch.py` takes them."""
         configurations = len(rows) // len(self.shapes)
         if len(self._kept) < len(self.shapes):
-            rows = np.ascontiguousarray(rows.reshape(configurations, -1, 12)[:, self._kept]).reshape(-1, 12)
+            rows = np.ascontiguousarray(rows.reshape(configurations, len(self.shapes), 12)[:, self._kept]).reshape(-1, 12)
         many = configurations * len(self._packed_pairs)
         return self._packed, self._packed_pairs, rows, rows, max(len(self._kept), 1), many
 
@@ -183,4 +183,4 @@ def _table_rows(poses: PoseLike, count: int) -> Floats:
     each = array.shape[2:]
     if array.shape[1] != count or each not in ((7,), (4, 4)):
         raise InvalidInputError(f"poses: expected (C, {count}, 7) or (C, {count}, 4, 4), got {array.shape}")
-    return as_poses(array.reshape(-1, *each), "poses")
+    return configuration_rows(array, "poses")

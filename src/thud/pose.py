@@ -312,6 +312,12 @@ def as_poses(pose: PoseLike, name: str) -> Floats:
         return _IDENTITY.copy()
     if is_pose_list(pose):
         return np.concatenate([as_poses(one, f"{name}: row {row}") for row, one in enumerate(pose)])
+    if hasattr(pose, "as_quat"):
+        raise InvalidInputError(
+            f"{name}: got a {type(pose).__name__}, which has no place; expected thud.Pose.from_scipy(position, rotation)"
+        )
+    if hasattr(pose, "as_matrix"):
+        raise InvalidInputError(f"{name}: got a {type(pose).__name__}; expected a Pose or its matrix, {name}.as_matrix()")
     return _rows_of(number_array(pose, name), name)
 
 
@@ -332,8 +338,8 @@ def one_pose(pose: PoseLike) -> npt.NDArray[Any] | None:
     return None
 
 
-def _rows_of(array: npt.NDArray[Any], name: str) -> Floats:
-    """Rows of (7,), (N, 7), (4, 4) or (N, 4, 4) numbers of any type and layout."""
+def _rows_of(array: npt.NDArray[Any], name: str, each: int = 0) -> Floats:
+    """Rows of (7,), (N, 7), (4, 4) or (N, 4, 4) numbers of any type and layout. each: that many are of one configuration."""
     shape = array.shape
     kernels = _kernels or _load_kernels()
     one = kernels.get(shape)
@@ -348,11 +354,14 @@ def _rows_of(array: npt.NDArray[Any], name: str) -> Floats:
             wrong = (many if array.dtype == _FLOAT64 else singles)(array.reshape(shape[0], width), rows)
         else:
             wrong = _in_blocks(many, number_array(array, name), width, rows)
+    elif shape == (0,):
+        return np.empty((0, 12))
     else:
         number_array(array, name)
         raise InvalidInputError(f"{name}: expected a Pose, (4,4), (N,4,4), (7,) or (N,7) [x y z qw qx qy qz], got {shape}")
     if wrong >= 0:
-        raise _why_not(array.reshape(len(rows), -1)[wrong].astype(np.float64), wrong, name)
+        where = f"{name}: configuration {wrong // each}, shape {wrong % each}" if each else f"{name}: row {wrong}"
+        raise _why_not(array.reshape(len(rows), -1)[wrong].astype(np.float64), where)
     return rows
 
 
@@ -381,17 +390,23 @@ def _in_blocks(kernel: Any, array: npt.NDArray[Any], width: int, rows_out: Float
     return -1
 
 
-def _why_not(values: Floats, row: int, name: str) -> InvalidInputError:
-    """The error for a row of 7 or 16 numbers that is no pose."""
+def configuration_rows(poses: npt.NDArray[Any], name: str) -> Floats:
+    """The gate of (C, S, 7) or (C, S, 4, 4): (C * S, 12) rows."""
+    return _rows_of(poses.reshape(-1, *poses.shape[2:]), name, poses.shape[1])
+
+
+def _why_not(values: Floats, where: str) -> InvalidInputError:
+    """The error for 7 or 16 numbers that are no pose."""
     if not np.isfinite(values).all():
         wrong = values[~np.isfinite(values)][0]
-        return InvalidInputError(f"{name}: row {row} is not finite ({wrong}); expected finite numbers")
+        return InvalidInputError(f"{where} is not finite ({wrong}); expected finite numbers")
     place = values[:3] if len(values) == 7 else values[3:12:4]
     if len(values) == 7:
         length = float(np.sqrt(values[3:] @ values[3:]))
         if abs(length - 1.0) > ROTATION_TOLERANCE:
             return InvalidPoseError(
-                f"{name}: row {row} has length {length:.9g}; expected a unit quaternion wxyz within {ROTATION_TOLERANCE:g}"
+                f"{where} has length {length:.9g}; expected a unit quaternion wxyz within {ROTATION_TOLERANCE:g} "
+                "(divide it by its length)"
             )
     else:
         r, last = values.reshape(4, 4)[:3, :3], values[12:]
@@ -399,12 +414,10 @@ def _why_not(values: Floats, row: int, name: str) -> InvalidInputError:
         determinant = float(np.linalg.det(r))
         if skew > 2 * ROTATION_TOLERANCE or np.abs(last - [0, 0, 0, 1]).max() > ROTATION_TOLERANCE or determinant <= 0:
             return InvalidPoseError(
-                f"{name}: row {row} is not a rigid motion (R^T R off by {skew:.3g}, determinant "
+                f"{where} is not a rigid motion (R^T R off by {skew:.3g}, determinant "
                 f"{determinant:.6g}, last row {last.tolist()}); expected a right-handed rotation"
             )
-    return InvalidInputError(
-        f"{name}: row {row} is at {place.tolist()}; expected coordinates of at most {FARTHEST_POSE:g} metres"
-    )
+    return InvalidInputError(f"{where} is at {place.tolist()}; expected coordinates of at most {FARTHEST_POSE:g} metres")
 
 
 def pair_count(rows_a: Floats, rows_b: Floats) -> int:
