@@ -74,6 +74,7 @@ _NAMES = {
 }
 
 _MODULES = {
+    "bounds",
     "broadphase",
     "cluster",
     "dynamics",
@@ -128,6 +129,7 @@ __all__ = [
     "WorldImpacts",
     "WorldRayCrossings",
     "WorldRayHits",
+    "bounds",
     "broadphase",
     "cast",
     "closest_point",
@@ -161,7 +163,20 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from thud import broadphase, cluster, continuous, dynamics, errors, geometry, imagespace, io, particles, shapes, terrain
+    from thud import (
+        bounds,
+        broadphase,
+        cluster,
+        continuous,
+        dynamics,
+        errors,
+        geometry,
+        imagespace,
+        io,
+        particles,
+        shapes,
+        terrain,
+    )
     from thud.errors import ThudError
     from thud.pairing.pair_cache import PairCache
     from thud.pose import Pose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,9 @@ class Pose:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __iter__(self) -> Iterator[Pose]:
+        return (self[k] for k in range(len(self)))
 
     def __getitem__(self, index: Any) -> Pose:
         if isinstance(index, tuple):

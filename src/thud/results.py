@@ -429,6 +429,10 @@ class WorldImpacts(Columns):
     _unit = "pair"
     _words = (("status", CastStatus),)
 
+    def seconds(self, dt: float) -> Floats:
+        """(M,) the times in seconds from the begin of a step of `dt` seconds."""
+        return np.asarray(self.time * float(dt))
+
     def _say(self) -> list[str]:
         return extent(self.time, "first at", "of the step")
 

@@ -157,3 +157,14 @@ def sphere_rows(begin, end, skip, first, corners, spheres_out):
         # About the rounded centre, the radius is what the farthest corner needs.
         center = (np.float64(spheres_out[k, 0]), np.float64(spheres_out[k, 1]), np.float64(spheres_out[k, 2]))
         spheres_out[k, 3] = up32(math.sqrt(_farthest(corners, start, stop, center)[0]))
+
+
+@exact_kernel("i8, i8, i8[::1], f8[:,::1], f8[:,::1]")
+def fit_spheres(begin, end, first, corners, spheres_out):
+    """Centre and radius, in float64, of the spheres about triangles first[k] .. first[k + 1]."""
+    support = np.empty((5, 3))
+    for k in range(begin, end):
+        start, stop = first[k], first[k + 1]
+        center = smallest_sphere(corners, start, stop, support)
+        spheres_out[k, 0], spheres_out[k, 1], spheres_out[k, 2] = center
+        spheres_out[k, 3] = math.sqrt(_farthest(corners, start, stop, center)[0])

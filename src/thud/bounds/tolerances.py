@@ -49,3 +49,16 @@ CHECK_BOX = 1.0 + 2.0 * UNIT_ROUNDOFF
 CHECK_SPHERE = 1.0 + 8.0 * UNIT_ROUNDOFF
 CHECK_OBB = 16.0 * UNIT_ROUNDOFF
 CHECK_KDOP = 3.0 * UNIT_ROUNDOFF
+
+#: Fitted spheres and oriented boxes are wider by this part of the coordinates: a few times the roundoff of the products that
+#: tell whether a point is inside.
+FIT_ROUNDOFF = 1e-15
+
+#: Normals of a hull's faces whose coordinates differ by less than this are one, and points are on a line if they are nearer
+#: to it than this part of its length. Boxes are tried on so many faces at most (a count): those of a finer hull differ little.
+TIGHT_SAME = 1e-9
+TIGHT_FACES = 2000
+
+#: Added to the cosines of the axes of two oriented boxes, and as a part of the numbers compared where a k-DOP takes part: above
+#: their roundoff, so that what touches is never told apart.
+OVERLAP_ROUNDOFF = 1e-14

@@ -11,6 +11,7 @@ from thud.shapes.half_space import HalfSpace
 from thud.shapes.height_field import HeightField
 from thud.shapes.shape import Bounds, Shape
 from thud.shapes.sphere import Sphere
+from thud.shapes.sweeping import sweep, swept_bounds
 from thud.shapes.triangle_mesh import TriangleMesh
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "Shape",
     "Sphere",
     "TriangleMesh",
+    "sweep",
+    "swept_bounds",
 ]
 
 

@@ -46,6 +46,10 @@ class Box(Shape):
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_about(np.zeros(3), np.abs(rows[:, :9].reshape(-1, 3, 3)) @ self._half, rows)
 
+    def _core_points(self) -> tuple[Floats, float]:
+        signs = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        return signs * self._half, 0.0
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the origin, through the corners."""
         return np.zeros(3), float(np.linalg.norm(self._half))

@@ -38,6 +38,9 @@ class Capsule(Shape):
         axis = rows[:, [2, 5, 8]]
         return box_about(np.zeros(3), np.abs(axis) * self.half_length + self.radius, rows)
 
+    def _core_points(self) -> tuple[Floats, float]:
+        return np.array([[0.0, 0.0, -self.half_length], [0.0, 0.0, self.half_length]]), self.radius
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the origin, through the tips."""
         return np.zeros(3), self.radius + self.half_length

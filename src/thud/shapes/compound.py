@@ -105,6 +105,14 @@ class Compound(Shape):
         lower, upper = self._part_bounds(rows)
         return lower.min(axis=0), upper.max(axis=0)
 
+    def _core_points(self) -> tuple[Floats, float] | None:
+        cores = [shape._core_points() for shape in self.shapes]
+        known = [core for core in cores if core is not None]
+        if len(known) < len(cores) or len({radius for _points, radius in known}) > 1:
+            return None
+        placed = [pose.apply(points) for pose, (points, _radius) in zip(self.poses, known, strict=True)]
+        return np.concatenate(placed), known[0][1]
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the centre of the box; inf with a half-space."""
         lower, upper = self._bounds(as_poses(None, "pose"))

@@ -51,6 +51,9 @@ class ConvexHull(Shape):
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_of_points(self.topology.vertices, rows)
 
+    def _core_points(self) -> tuple[Floats, float]:
+        return self.topology.vertices, 0.0
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the centroid."""
         center = self.centroid

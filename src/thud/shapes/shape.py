@@ -15,6 +15,7 @@ from thud._core.arrays import Floats
 from thud.pose import PoseLike, as_poses
 
 if TYPE_CHECKING:
+    from thud.bounds.volumes import Volume
     from thud.shapes.hull_topology import HullTopology
 
 
@@ -99,6 +100,25 @@ class Shape(ABC):
     def bounds(self, pose: PoseLike = None) -> Bounds:
         """Tight axis-aligned boxes of the shape under one or N poses."""
         return Bounds(*self._bounds(as_poses(pose, "pose")))
+
+    def fit(self, kind: str = "aabb", pose: PoseLike = None, *, k: int = 18, method: str = "pca") -> Volume:
+        """A bounding volume of the shape at a pose: one of `thud.bounds`.
+
+        Parameters
+        ----------
+        kind : "aabb" and "kdop", which are tight; "sphere", the smallest one (of a compound with curved parts: about the balls
+            of its parts); "obb", by the corners of a polytope, along its own axes for a curved shape
+        pose : one pose; None for the shape's own frame
+        k : half-spaces of a k-DOP: 6, 14, 18 or 26
+        method : "pca" or "tight", see `thud.bounds.fit_obb`
+        """
+        from thud.shapes.fitting import fit_shape
+
+        return fit_shape(self, kind, pose, k, method)
+
+    def _core_points(self) -> tuple[Floats, float] | None:
+        """Points whose hull, grown by a radius, is the hull of the shape; None if there are none."""
+        return None
 
 
 def box_about(center: Floats, extent: Floats, rows: Floats) -> tuple[Floats, Floats]:

@@ -32,6 +32,9 @@ class Sphere(Shape):
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_about(np.zeros(3), np.full((len(rows), 3), self.radius), rows)
 
+    def _core_points(self) -> tuple[Floats, float]:
+        return np.zeros((1, 3)), self.radius
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """The sphere itself."""
         return np.zeros(3), self.radius

@@ -318,6 +318,9 @@ class TriangleMesh(Shape):
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_of_points(self._vertices[self.topology.used], rows)
 
+    def _core_points(self) -> tuple[Floats, float]:
+        return self._vertices[np.unique(self._faces)], 0.0
+
     def bounding_sphere(self) -> tuple[Floats, float]:
         """About the middle of the box."""
         return self.origin.copy(), self._bounding_radius

@@ -372,11 +372,16 @@ class World(WorldPhysics):
         """(N,) which of some or all bodies are switched on."""
         return self._bodies.enabled[self._bodies.living() if handles is None else self._bodies.rows(handles)]
 
-    def bounds(self, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame; inf and -inf of disabled ones."""
+    def bounds(self, handles: npt.ArrayLike | None = None, *, swept: float = 0.0) -> tuple[Floats, Floats]:
+        """Lower and upper corners (N, 3) of the boxes of some or all bodies, world frame; inf and -inf of disabled ones.
+
+        swept : seconds; the boxes then hold all that the bodies sweep in that time by their velocities, as in `impacts`
+        """
+        swept = as_positive(swept, "swept", zero=True)
         rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
         self._update()
-        return self._bodies.bounds[rows, :3], self._bodies.bounds[rows, 3:]
+        bounds = self._bodies.bounds if swept == 0.0 else self._swept_bounds(swept)
+        return bounds[rows, :3], bounds[rows, 3:]
 
     # Saving (to a file: `thud.io.save_world`)
 
@@ -738,11 +743,33 @@ class World(WorldPhysics):
         Arguments are not checked; others take `in_boxes`."""
         return near_bodies(self, boxes, mask)
 
+    def _motion(self, seconds: float, name: str) -> Floats:
+        """(used, 6) displacements and rotation vectors by the velocities."""
+        bodies, used = self._bodies, self._bodies.used
+        with np.errstate(over="ignore"):
+            motion = seconds * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
+        check_finite(motion[:, :3], f"{name} times velocity", FARTHEST_POSE)
+        return motion
+
+    def _swept_bounds(self, seconds: float) -> Floats:
+        """(used, 6) boxes of all that bodies sweep."""
+        bodies, rows = self._bodies, self._bodies.living()
+        self._motion(seconds, "swept")
+        packed, shape_rows = self._shapes.packed()
+        bounds = bodies.bounds[: bodies.used].copy()
+        if len(rows):
+            run_rows(
+                swept_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, bodies.velocity,
+                bodies.angular_velocity, seconds, bodies.bounds, rows, bounds,
+            )  # fmt: skip
+        return bounds
+
     def impacts(self, dt: float) -> WorldImpacts:
         """First contacts of all pairs of bodies within the next `dt` seconds, moved by their velocities; the earliest first.
 
         Each pair is looked at by itself, as if no other impact came before. Bodies move as in `thud.cast`, turning about the
         origins of their frames at constant rates. The boxes of the broad phase hold all that a body sweeps ([Yang] 2.7.3).
+        Times are fractions of the step, 0 at its begin and 1 at its end; `found.seconds(dt)` are seconds.
         The impacts of bullets are found by a ray from the bullet's origin along its displacement relative to the other body,
         whose rotation is left out; of two bullets the one of the lower row is the ray.
         """
@@ -753,16 +780,9 @@ class World(WorldPhysics):
         used, rows = bodies.used, bodies.living()
         if not len(rows):
             return _no_impacts()
-        with np.errstate(over="ignore"):
-            motion = dt * np.concatenate([bodies.velocity[:used], bodies.angular_velocity[:used]], axis=1)
-        check_finite(motion[:, :3], "dt times velocity", FARTHEST_POSE)
+        motion = self._motion(dt, "dt")
         with self.stats.phase("boxes"):
-            packed, shape_rows = self._shapes.packed()
-            bounds = bodies.bounds[:used].copy()
-            run_rows(
-                swept_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, bodies.velocity,
-                bodies.angular_velocity, dt, bodies.bounds, rows, bounds,
-            )  # fmt: skip
+            bounds = self._swept_bounds(dt)
         boxes = Boxes(bounds, self._current_rules())
         with self.stats.phase("broad"):
             pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
