@@ -41,8 +41,10 @@ def test_two_spheres_at_the_edges(b: tuple, motion: tuple, status: int, time: fl
     assert one.status[0] == status
     assert one.time[0] == pytest.approx(time, abs=1e-15)
     assert np.isfinite(one.point).all()
-    assert np.linalg.norm(one.normal) == pytest.approx(1.0 if status == HIT else 0.0, abs=1e-15)
+    assert np.linalg.norm(one.normal) == pytest.approx(0.0 if status == MISS else 1.0, abs=1e-15)
     if status == AT_START:
+        # Moved out, B touches A.
+        assert np.linalg.norm(b + one.depth[0] * one.normal[0]) == pytest.approx(3.0)
         assert np.linalg.norm(one.point[0]) <= 1.0 + 1e-15
         assert np.linalg.norm(one.point[0] - b) <= 2.0 + 1e-15
 

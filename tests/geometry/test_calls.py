@@ -61,9 +61,9 @@ def sample(name, rng, n):
         "ray_mesh": {**rays, **mesh},
         "ray_mesh_all": {**rays, **mesh},
         "moving_sphere_sphere": {
-            **{f"{key}_{side}": value for side in "ab" for key, value in (("centers", rows(3) * 3), ("motions", rows(3) * 4))},
-            "radii_a": lengths(),
-            "radii_b": lengths(),
+            **{f"{key}_{side}": value for side in "ab" for key, value in (("center", rows(3) * 3), ("motion", rows(3) * 4))},
+            "radius_a": lengths(),
+            "radius_b": lengths(),
         },
         "segment_segment": {f"{key}_{side}": rows(2) for side in "ab" for key in ("starts", "ends")},
         "segment_triangle": {**segment, "triangles": rows(3, 3)},
@@ -82,8 +82,8 @@ def sample(name, rng, n):
     return arguments[name]
 
 
-#: `frustum_planes` makes the planes of one view and takes no rows.
-FUNCTIONS = [name for name in geometry.__all__ if name[0].islower() and name != "frustum_planes"]
+#: `frustum_planes` and `camera_rays` are of one view and take no rows.
+FUNCTIONS = [name for name in geometry.__all__ if name[0].islower() and name not in ("camera_rays", "frustum_planes")]
 MESH = {"vertices", "faces"}
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import thud
 from tests.geometry.strategies import points, steady, whole
 from tests.oracles import geometry as oracle
 from thud import geometry
@@ -172,12 +173,11 @@ def test_moving_spheres():
     still = [0, 0, 0]
     time = geometry.moving_sphere_sphere(
         [[-5, 0, 0], [-5, 2, 0], [-5, 3, 0], [-1, 0, 0], [-5, 0, 0], [-5, 0, 0]],
+        1,
+        still,
+        1,
         [[10, 0, 0], [10, 0, 0], [10, 0, 0], [10, 0, 0], [2.9, 0, 0], [3, 0, 0]],
-        1,
-        still,
-        still,
-        1,
-    )
+    ).time
     # Head on, in passing (they touch), past, at the start, too slow, just in time.
     assert time == pytest.approx([0.3, 0.5, np.inf, 0, np.inf, 1], rel=1e-15)
 
@@ -188,7 +188,7 @@ def test_the_printed_inequality_alone_reports_spheres_that_part():
     for motion in ([10.0, 0, 0], [-2.0, 0, 0]):
         dpos, dv = np.array([5.0, 0, 0]), np.array(motion)
         assert (dpos @ dv) ** 2 > (dpos @ dpos - 4) * (dv @ dv)
-        assert geometry.moving_sphere_sphere([0, 0, 0], [0, 0, 0], 1, dpos, dv, 1)[0] == np.inf
+        assert geometry.moving_sphere_sphere([0, 0, 0], 1, dpos, 1, 0.0, dv).time[0] == np.inf
 
 
 @steady
@@ -203,7 +203,7 @@ def test_moving_spheres_by_fractions(p, radius_a, radius_b):
     gap = (
         oracle.dot([x + least * y for x, y in zip(offset, motion)], [x + least * y for x, y in zip(offset, motion)]) - reach**2
     )
-    time = geometry.moving_sphere_sphere(p[0], p[1], radius_a, p[2], p[3], radius_b)[0]
+    time = geometry.moving_sphere_sphere(p[0], radius_a, p[2], radius_b, p[1], p[3]).time[0]
     if abs(gap) > 1e-12:
         assert np.isfinite(time) == (gap < 0)
     if np.isfinite(time):
@@ -213,4 +213,49 @@ def test_moving_spheres_by_fractions(p, radius_a, radius_b):
         distance = oracle.sqrt_fraction(oracle.dot(at, at))
         assert distance <= float(reach) + 1e-12 if time == 0 else abs(distance - float(reach)) < 1e-7
     # From the other's point of view nothing changes.
-    assert geometry.moving_sphere_sphere(p[2], p[3], radius_b, p[0], p[1], radius_a)[0] == time
+    assert geometry.moving_sphere_sphere(p[2], radius_b, p[0], radius_a, p[3], p[1]).time[0] == time
+
+
+def test_moving_spheres_are_those_of_continuous():
+    rng = np.random.default_rng(2)
+    a, b, ma, mb = (rng.normal(size=(300, 3)) * 3 for _ in range(4))
+    ra, rb = rng.uniform(0, 1.5, (2, 300))
+    for rows in ((a, ra, b, rb, ma, mb), (a, ra, b, rb, ma), (a[0], 0.5, a[0], 0.7, ma), (a[:1], 1.0, b, 0.0, 0.0, mb)):
+        one, other = geometry.moving_sphere_sphere(*rows), thud.continuous.sphere_sphere(*rows)
+        assert one.time.tobytes() == other.time.tobytes()
+        assert (one.status == other.status).all()
+        np.testing.assert_allclose(one.point, other.point, atol=1e-12)
+        np.testing.assert_allclose(one.normal, other.normal, atol=1e-12)
+        np.testing.assert_array_equal(one.depth, other.depth)
+
+
+def test_camera_rays_are_those_of_the_frustum():
+    position, direction, up, angles = [1.0, 2.0, 3.0], [1.0, 0.5, -0.2], [0.0, 0.0, 1.0], [1.2, 0.8]
+    origins, rays = geometry.camera_rays(position, direction, up, angles, 40, 30)
+    assert origins.shape == rays.shape == (1200, 3)
+    np.testing.assert_allclose(np.linalg.norm(rays, axis=1), 1.0)
+    np.testing.assert_array_equal(origins, np.tile(position, (1200, 1)))
+    planes = geometry.frustum_planes(position, direction, up, angles, 0.1, 10.0)
+    # All are in the view; those beyond the border by half a pixel are not: corners of a picture of one pixel more.
+    ahead = origins + 5.0 * rays
+    assert (ahead @ planes[:, :3].T + planes[:, 3] >= 0.0).all()
+    picture = rays.reshape(30, 40, 3)
+    assert (picture[0] @ [0, 0, 1] > picture[-1] @ [0, 0, 1]).all()
+    right = np.cross(direction, up)
+    assert (picture[:, -1] @ right > picture[:, 0] @ right).all()
+    # The middle of an odd picture looks along the direction; one angle has square pixels.
+    _, odd = geometry.camera_rays(position, direction, up, 0.9, 31, 21)
+    np.testing.assert_allclose(odd[15 + 31 * 10], np.array(direction) / np.linalg.norm(direction), atol=1e-12)
+    plane = odd / (odd @ (np.array(direction) / np.linalg.norm(direction)))[:, None]
+    across = np.linalg.norm(plane[1] - plane[0])
+    assert across == pytest.approx(np.linalg.norm(plane[31] - plane[0]))
+    assert 31 * across == pytest.approx(2 * np.tan(0.45))
+    for wrong, name in (
+        ({"width": 0}, "width"),
+        ({"height": 1.5}, "height"),
+        ({"angles": 4.0}, "angles"),
+        ({"up": direction}, "up"),
+    ):
+        view = {"position": position, "direction": direction, "up": up, "angles": 1.0, "width": 4, "height": 3}
+        with pytest.raises(InvalidInputError, match=name):
+            geometry.camera_rays(**view | wrong)

@@ -22,6 +22,7 @@ from thud._core.status import AT_START, HIT, MISS
 from thud._core.threads import run_rows
 from thud.gates import broadcast_rows
 from thud.geometry._gates import Array, as_lengths, as_points, as_triangles
+from thud.geometry.intersections import sphere_way_out
 from thud.geometry.moving_sphere import moving_sphere_sphere
 from thud.geometry.triangle import point_triangle_called
 from thud.math.vec3 import add_scaled, cross, dot, load3, norm, norm2, sub
@@ -167,7 +168,8 @@ def sphere_sphere(
 
     Returns
     -------
-    Impacts; the normal points from A to B, 0 where they overlap at the start; the depth is then NaN.
+    Impacts; the normal points from A to B. Where they overlap at the start, B moved by depth * normal is free of A; of spheres
+    with one centre the normal is +z.
     """
     a, b = as_points(center_a, "center_a"), as_points(center_b, "center_b")
     ra, rb = as_lengths(radius_a, "radius_a", zero=True), as_lengths(radius_b, "radius_b", zero=True)
@@ -176,7 +178,10 @@ def sphere_sphere(
     out = empty_impacts(count)
     fields = (out.time, out.point, out.normal, out.status)
     run_rows(sphere_sphere_rows, count, threads, a, ra, b, rb, ma, mb, *fields)
-    return _without_depth(out)
+    start = out.status == CastStatus.OVERLAPPING_AT_START
+    normal, out.depth[start] = sphere_way_out(*(np.broadcast_to(x, (count, *x.shape[1:]))[start] for x in (a, ra, b, rb)))
+    out.normal[start] = normal
+    return out
 
 
 def sphere_triangle(

@@ -1,8 +1,8 @@
 """Formulas that know no shape class: tests of points, planes, rays, segments, triangles, polygons, boxes and spheres.
 
-Every function but `frustum_planes` takes rows, broadcasts one row against N, and returns arrays or frozen dataclasses of
-arrays. World frame, metres. Sets are closed: touching intersects, and a point on a surface is inside. Lengths from about
-1e-75 to 1e75 are handled; larger ones are refused.
+Every function but `camera_rays` and `frustum_planes` takes rows, broadcasts one row against N, and returns arrays or frozen
+dataclasses of arrays. World frame, metres. Sets are closed: touching intersects, and a point on a surface is inside. Lengths
+from about 1e-75 to 1e75 are handled; larger ones are refused.
 
 The functions are imported when first asked for, so that importing this package compiles and loads nothing. Kernels of
 other packages use the devices of the same names in the modules `plane`, `point`, `segment`, `triangle`, `box`,
@@ -51,9 +51,9 @@ _HOMES = {
         "closest_triangle_box",
         "closest_triangle_triangle",
     ],
-    "frustum": ["frustum_planes"],
+    "frustum": ["camera_rays", "frustum_planes"],
     "intersections": ["moving_sphere_sphere", "rectangle_triangle", "segment_segment", "segment_triangle", "triangle_triangle"],
-    "results": ["ClosestPairs", "Intersections", "MeshCrossings"],
+    "results": ["ClosestPairs", "Intersections"],
 }
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

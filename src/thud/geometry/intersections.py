@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats
+from thud._core.arrays import Bools
 from thud._core.decorators import exact_kernel, kernel
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
@@ -19,6 +19,7 @@ from thud.geometry.rows import exact_row, row
 from thud.geometry.segment_exact import NOTHING
 from thud.math.vec3 import load3 as fast_load3
 from thud.math.vec3 import sub
+from thud.results import CastStatus, Impacts
 
 # The devices have the names of the public functions below.
 _spheres, _segments = moving_sphere.moving_sphere_sphere, segment_exact.segment_segment
@@ -78,38 +79,63 @@ def _rectangle_triangle_rows(start, stop, lower_in, upper_in, triangles_in, sat,
 
 
 def moving_sphere_sphere(
-    centers_a: npt.ArrayLike,
-    motions_a: npt.ArrayLike,
-    radii_a: npt.ArrayLike,
-    centers_b: npt.ArrayLike,
-    motions_b: npt.ArrayLike,
-    radii_b: npt.ArrayLike,
+    center_a: npt.ArrayLike,
+    radius_a: npt.ArrayLike,
+    center_b: npt.ArrayLike,
+    radius_b: npt.ArrayLike,
+    motion_a: npt.ArrayLike,
+    motion_b: npt.ArrayLike = 0.0,
     *,
     threads: int | None = None,
-) -> Floats:
-    """When two spheres in uniform motion first touch.
+) -> Impacts:
+    """When two spheres in uniform motion first touch: what `thud.continuous.sphere_sphere` is in kernels, in NumPy but for the
+    time.
 
     [Slides], moving tests. Their inequality lacks two conditions that are added here: the spheres must approach each
     other, and the time must lie in [0, 1]. Touching counts.
 
     Parameters
     ----------
-    centers_a, centers_b : (3,) or (N, 3), metres, at time 0
-    motions_a, motions_b : (3,) or (N, 3), metres, displacements from time 0 to 1
-    radii_a, radii_b : a number or (N,), metres
+    center_a, center_b : (3,) or (N, 3), metres, at time 0
+    radius_a, radius_b : a number or (N,), metres
+    motion_a, motion_b : (3,) or (N, 3), metres, displacements from time 0 to 1; 0 for at rest
     threads : most threads to use; None for all cores
 
     Returns
     -------
-    (N,) time in [0, 1]; 0 where they overlap at the start, inf where they do not meet
+    Impacts: time in [0, 1], 0 where they overlap at the start, inf where they do not meet. The normal points from A to B. Where
+    they overlap at the start, B moved by depth * normal is free of A; of spheres with one centre the normal is +z.
     """
-    a, b = as_points(centers_a, "centers_a"), as_points(centers_b, "centers_b")
-    ma, mb = as_points(motions_a, "motions_a"), as_points(motions_b, "motions_b")
-    ra, rb = as_lengths(radii_a, "radii_a", zero=True), as_lengths(radii_b, "radii_b", zero=True)
-    count = rows("centers_a, motions_a, radii_a, centers_b, motions_b, radii_b", a, ma, ra, b, mb, rb)
+    a, b = as_points(center_a, "center_a"), as_points(center_b, "center_b")
+    ma, mb = (
+        as_points(np.zeros(3) if isinstance(motion, (int, float)) and motion == 0.0 else motion, name)
+        for motion, name in ((motion_a, "motion_a"), (motion_b, "motion_b"))
+    )
+    ra, rb = as_lengths(radius_a, "radius_a", zero=True), as_lengths(radius_b, "radius_b", zero=True)
+    count = rows("center_a, radius_a, center_b, radius_b, motion_a, motion_b", a, ra, b, rb, ma, mb)
     time = np.empty(count)
     run_rows(_moving_sphere_rows, count, threads, a, ma, ra, b, mb, rb, time)
-    return time
+    met, start = np.isfinite(time), np.einsum("ij,ij->i", b - a, b - a) <= (ra + rb) ** 2
+    d = (b - a) + np.where(met, time, 0.0)[:, None] * (mb - ma)
+    away = np.linalg.norm(d, axis=1)
+    # In an overlap a point of both, on the line of the centres: as deep in A as in B if it can be.
+    share = np.where(start, np.clip(0.5 * (ra + away - rb), -ra, ra), ra)
+    unit = d / np.where(away > 0.0, away, 1.0)[:, None]
+    point = a + np.where(met, time, 0.0)[:, None] * ma + share[:, None] * unit
+    status = np.where(start, CastStatus.OVERLAPPING_AT_START, np.where(met, CastStatus.HIT, CastStatus.MISS)).astype(np.uint8)
+    point, normal, depth = np.where(met[:, None], point, 0.0), np.where(met[:, None], unit, 0.0), np.zeros(count)
+    start, status = np.broadcast_to(start, count), np.broadcast_to(status, count).copy()
+    spheres = (np.broadcast_to(x, (count, *x.shape[1:]))[start] for x in (a, ra, b, rb))
+    normal[start], depth[start] = sphere_way_out(*spheres)
+    return Impacts(time, point, normal, status, depth)
+
+
+def sphere_way_out(a: Array, radius_a: Array, b: Array, radius_b: Array) -> tuple[Array, Array]:
+    """(normal, depth) of spheres that overlap: B moved by depth * normal touches A."""
+    d = b - a
+    away = np.linalg.norm(d, axis=1)
+    normal = np.where((away > 0.0)[:, None], d / np.where(away > 0.0, away, 1.0)[:, None], [0.0, 0.0, 1.0])
+    return normal, radius_a + radius_b - away
 
 
 def _segment_rows(starts: npt.ArrayLike, ends: npt.ArrayLike, suffix: str, width: int) -> Array:

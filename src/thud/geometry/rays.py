@@ -43,12 +43,11 @@ from thud.geometry.ray_local import (
     ray_ellipsoid_local,
     ray_sphere_local,
 )
-from thud.geometry.results import MeshCrossings
 from thud.geometry.rows import exact_row, row
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate, untransform
 from thud.math.vec3 import load3
 from thud.pose import PoseLike, as_poses
-from thud.results import RayHits
+from thud.results import RayCrossings, RayHits
 
 #: Which solid a row of sizes describes.
 _SPHERE, _BOX, _CAPSULE, _CYLINDER, _CONE, _ELLIPSOID = range(6)
@@ -507,7 +506,7 @@ def ray_mesh_all(
     faces: npt.ArrayLike,
     *,
     threads: int | None = None,
-) -> MeshCrossings:
+) -> RayCrossings:
     """All crossings of rays with a triangle mesh, sorted; exact.
 
     On a closed mesh a ray through an edge or a vertex crosses one triangle there, not all that share it, so that
@@ -524,7 +523,7 @@ def ray_mesh_all(
 
     Returns
     -------
-    MeshCrossings of M rows
+    RayCrossings of M rows
     """
     o, d = _as_rays(origins, directions)
     v, f = as_mesh(vertices, faces)
@@ -538,4 +537,4 @@ def ray_mesh_all(
     if end[-1] > 0:
         run_rows(_ray_mesh_all_rows, count, threads, o, d, v, f, end, distance, triangle)
     point = o[ray if len(o) > 1 else 0] + distance[:, None] * d[ray if len(d) > 1 else 0]
-    return MeshCrossings(ray, distance, point.reshape(-1, 3), triangle_normals(v[f[triangle]]), triangle)
+    return RayCrossings(ray, distance, point.reshape(-1, 3), triangle_normals(v[f[triangle]]), triangle)

@@ -1,14 +1,15 @@
-"""What the geometry functions return beside `thud.results.RayHits`: frozen dataclasses of arrays, world frame, metres."""
+"""What the geometry functions return beside `RayHits`, `RayCrossings` and `Impacts`: frozen dataclasses of arrays, metres."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Bools, Floats
+from thud._core.columns import Columns, extent
 
 
-@dataclass(frozen=True, slots=True)
-class ClosestPairs:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClosestPairs(Columns):
     """Closest points of N pairs. Where a pair intersects: distance 0 and one common point."""
 
     distance: Floats
@@ -18,9 +19,14 @@ class ClosestPairs:
     point_b: Floats
     """(N, 3) on or in the second."""
 
+    _unit = "pair"
 
-@dataclass(frozen=True, slots=True)
-class Intersections:
+    def _say(self) -> list[str]:
+        return extent(self.distance, "nearest", "m")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Intersections(Columns):
     """What N pairs have in common: nothing, a point or a segment. Whether they meet is exact; the points are rounded."""
 
     intersects: Bools
@@ -32,18 +38,7 @@ class Intersections:
     end: Floats
     """(N, 3) or (N, 2) the other end; equal to `start` for a single point."""
 
+    _unit = "pair"
 
-@dataclass(frozen=True, slots=True)
-class MeshCrossings:
-    """All places where N rays pass through a mesh, M in all, sorted by row, then by distance, then by triangle."""
-
-    row: Ints
-    """(M,) which ray."""
-    distance: Floats
-    """(M,) metres along the ray."""
-    point: Floats
-    """(M, 3)."""
-    normal: Floats
-    """(M, 3) unit normal of the triangle, by its winding."""
-    triangle: Ints
-    """(M,) which face."""
+    def _say(self) -> list[str]:
+        return [f"{self.intersects.sum():,} intersect"]
