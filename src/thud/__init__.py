@@ -44,6 +44,7 @@ _NAMES = {
     "contacts_pairs": "thud.queries",
     "overlap_patches": "thud.queries",
     "to_mesh": "thud.queries",
+    "plot": "thud.report.plot",
     "Terrain": "thud.terrain.tiles.terrain",
     "World": "thud.world.world",
     "warmup": "thud.warm",
@@ -152,6 +153,7 @@ __all__ = [
     "mass_properties",
     "overlap_patches",
     "particles",
+    "plot",
     "prepare",
     "raycast",
     "raycast_all",
@@ -198,6 +200,7 @@ if TYPE_CHECKING:
         to_mesh,
         triangle_pairs,
     )
+    from thud.report.plot import plot
     from thud.results import (
         CastStatus,
         ClosestPoints,

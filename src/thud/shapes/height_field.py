@@ -287,7 +287,7 @@ class HeightField(Shape):
         used, packed = np.unique(faces[numbers], return_inverse=True)
         return points[used], packed.reshape(-1, 3).astype(np.int64), numbers
 
-    def to_mesh(self) -> TriangleMesh:
+    def to_mesh(self, resolution: int = 32) -> TriangleMesh:
         """The ground as a mesh: with a thickness closed, the triangles first, then the underside, then the walls; without end
         the triangles alone, which is an open mesh."""
         vertices, faces, _ = self.surface()

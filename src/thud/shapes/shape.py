@@ -17,6 +17,7 @@ from thud.pose import PoseLike, as_poses
 if TYPE_CHECKING:
     from thud.bounds.volumes import Volume
     from thud.shapes.hull_topology import HullTopology
+    from thud.shapes.triangle_mesh import TriangleMesh
 
 
 # Kinds of convex parts that kernels dispatch on. Up to HULL the core (the part without its rounding radius) is a
@@ -115,6 +116,15 @@ class Shape(ABC):
         from thud.shapes.fitting import fit_shape
 
         return fit_shape(self, kind, pose, k, method)
+
+    def to_mesh(self, resolution: int = 32) -> TriangleMesh:
+        """The shape as triangles, for drawing and other programs: `thud.to_mesh`. Curved shapes are approximated from inside.
+
+        resolution : sides of a circle, at least 4
+        """
+        from thud.shapes.triangles import mesh_of
+
+        return mesh_of(self, resolution)
 
     def _core_points(self) -> tuple[Floats, float] | None:
         """Points whose hull, grown by a radius, is the hull of the shape; None if there are none."""

@@ -318,6 +318,10 @@ class TriangleMesh(Shape):
     def _bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         return box_of_points(self._vertices[self.topology.used], rows)
 
+    def to_mesh(self, resolution: int = 32) -> TriangleMesh:
+        """Itself."""
+        return self
+
     def _core_points(self) -> tuple[Floats, float]:
         return self._vertices[np.unique(self._faces)], 0.0
 

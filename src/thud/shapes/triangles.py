@@ -5,13 +5,16 @@ Curved shapes are approximated from inside: every vertex lies on the surface.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.errors import UnboundedShapeError
+from thud.errors import InvalidInputError, UnboundedShapeError
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE, Part, Shape
+
+if TYPE_CHECKING:
+    from thud.shapes.triangle_mesh import TriangleMesh
 
 Triangles = tuple[Floats, Ints]
 
@@ -87,3 +90,21 @@ def mesh_triangles(mesh: Any, _segments: int) -> Triangles:
 def surface_triangles(surface: Any, segments: int) -> Triangles:
     """Two a patch."""
     return mesh_triangles(surface.to_mesh(), segments)
+
+
+def mesh_of(shape: Shape, resolution: int) -> TriangleMesh:
+    """See `Shape.to_mesh`."""
+    from thud.shapes.triangle_mesh import TriangleMesh
+
+    if isinstance(resolution, bool) or not isinstance(resolution, (int, np.integer)) or resolution < 4:
+        raise InvalidInputError(f"resolution: expected a whole number of at least 4, got {resolution!r}")
+    inner = getattr(shape, "shapes", None)
+    if inner is None:
+        return TriangleMesh(*convex_triangles(shape, int(resolution)))
+    vertices, faces, count = [], [], 0
+    for part, pose in zip(inner, shape.poses, strict=True):  # type: ignore[attr-defined]
+        mesh = part.to_mesh(resolution)
+        vertices.append(pose.apply(np.asarray(mesh.vertices)))
+        faces.append(np.asarray(mesh.faces) + count)
+        count += len(vertices[-1])
+    return TriangleMesh(np.concatenate(vertices), np.concatenate(faces))

@@ -392,7 +392,7 @@ class DisplacedSurface(Shape):
         arrays = (index.map_ints, index.lengths, index.codes, index.flat, index.unconverged)
         return BoundingMaps(read_only(sides), self.detail_ratio, *(read_only(array) for array in arrays))
 
-    def to_mesh(self) -> Any:
+    def to_mesh(self, resolution: int = 32) -> Any:
         """The surface as a `TriangleMesh`: two triangles a patch, by the diagonal that bounds it from above. Vertices in the
         same place are one."""
         from thud.shapes.triangle_mesh import TriangleMesh

@@ -332,6 +332,13 @@ class World(WorldPhysics):
             return None
         return self._bodies.names.get(self._bodies.one_row(handle))
 
+    def find(self, name: str) -> Ints:
+        """(N,) handles of the bodies of that name, by their rows; none if nobody has it."""
+        if not isinstance(name, str):
+            raise InvalidInputError(f"name: expected a string, got a {type(name).__name__}")
+        rows = sorted(row for row, own in self._bodies.names.items() if own == name)
+        return self._bodies.handles(np.array(rows, dtype=np.int64))
+
     def shape(self, handle: int) -> Shape:
         """The body's shape."""
         return self._shapes.shape(int(self._bodies.shape[self._bodies.one_row(handle)]))
@@ -357,7 +364,8 @@ class World(WorldPhysics):
         self._bodies.place(rows, fresh)
 
     def poses(self, handles: npt.ArrayLike | None = None) -> Floats:
-        """(N, 7) poses [x y z qw qx qy qz] of some or all bodies (in the order of `handles()`)."""
+        """(N, 7) poses [x y z qw qx qy qz] of some or all bodies (in the order of `handles()`): what `set_poses`, every query
+        and `Pose.from_array` take."""
         rows = self._bodies.living() if handles is None else self._bodies.rows(handles)
         found = self._bodies.poses[rows]
         return np.concatenate([found[:, 9:], quaternion_from_rotation(found[:, :9].reshape(-1, 3, 3))], axis=1)

@@ -54,7 +54,7 @@ def _solids(leaf: Shape, pose: Floats) -> list[Solid]:
         return [Solid(pose, grid_in_reach, leaf.grid, True), _of_mesh(_walls(leaf), pose, False)]
     if leaf.family == SURFACE:
         # A sheet: what touches it from below must not be taken for something inside.
-        return [_of_mesh(leaf.to_mesh(), pose, False)]  # type: ignore[attr-defined]
+        return [_of_mesh(leaf.to_mesh(), pose, False)]
     if leaf.family == TERRAIN:
         raise UnsupportedQueryError("a Terrain inside a Compound is no ground for characters; add it to the world by itself")
     if isinstance(leaf, HalfSpace):

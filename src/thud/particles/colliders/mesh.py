@@ -37,7 +37,7 @@ class Mesh(Collider):
 
     def __post_init__(self) -> None:
         if getattr(self.mesh, "family", None) == FIELD:
-            object.__setattr__(self, "mesh", self.mesh.to_mesh())  # type: ignore[attr-defined]
+            object.__setattr__(self, "mesh", self.mesh.to_mesh())
         as_family(self.mesh, "mesh", MESH)
         object.__setattr__(self, "_rows", one_pose(self.pose))
         self.check_response()
