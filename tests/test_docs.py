@@ -1,0 +1,46 @@
+"""The code of the pages runs as it stands, page by page, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
+
+#: Pages that are lists, or of what is told elsewhere.
+WITHOUT = {"benchmarks.md", "conventions.md", "fuzz.md", "kernels.md", "what_meets_what.md", "index.md"}
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page)):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+    assert os.getcwd() == str(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_begins_with_what_it_is_for_and_a_call(page: Path) -> None:
+    if page.name in WITHOUT:
+        return
+    text = page.read_text(encoding="utf-8")
+    assert blocks(page), "no code"
+    before = text[: text.index("```python")]
+    first = [line for line in before.splitlines()[1:] if line.strip()]
+    assert first, "code before any sentence"
+    assert not first[0].startswith(("`bvh/", "`mesh/", "`convex/", "In `")), "begins with its files"
+
+
+def test_every_page_is_in_the_index() -> None:
+    listed = re.findall(r"\]\(([a-z_]+\.md)\)", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in ROOT.glob("docs/*.md") if page.name != "index.md")
