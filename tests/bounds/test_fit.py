@@ -111,6 +111,13 @@ def test_pca_is_that_of_the_covariance_and_area_of_the_surface() -> None:
     points = RNG.normal(size=(50, 3)) * [3.0, 2.0, 1.0]
     axes = np.linalg.svd(points - points.mean(axis=0))[2]
     np.testing.assert_allclose(np.abs(fit_obb(points).axes @ axes.T), np.eye(3), atol=1e-9)
+    # With triangles a corner counts as often as it is used.
+    faces = np.array([[0, 1, 2], [0, 3, 4], [0, 5, 6], [0, 7, 8], [0, 1, 9]])
+    corners = points[faces].reshape(-1, 3)
+    spread = sum(np.outer(p - corners.mean(axis=0), p - corners.mean(axis=0)) for p in corners) / 15
+    by_hand = np.linalg.eigh(spread)[1].T[::-1]
+    found = fit_obb(points, faces=faces).axes
+    assert np.abs(np.abs(found @ by_hand.T).max(axis=1) - 1.0).max() < 1e-9
     # A rectangle, cut once and then finely at one end: the surface does not change, the corners do.
     coarse, faces = np.array([[0.0, 0, 0], [4, 0, 0], [4, 2, 0], [0, 2, 0]]), [[0, 1, 2], [0, 2, 3]]
     turn = Rotation.from_rotvec([0.3, 0.2, 0.5]).as_matrix()

@@ -105,7 +105,8 @@ def fit_obb(points: Points, *, faces: npt.ArrayLike | None = None, method: str =
     ----------
     points : (P, 3), (S, P, 3), or a list of S sets; metres
     faces : (F, 3) rows of one set of points: only the corners of these triangles
-    method : "pca": along the eigenvectors of the points' covariance, as on the slides. "pca_area": of the surface of `faces`,
+    method : "pca": along the eigenvectors of the covariance of the points, or of the triangles' corners as the slides have it.
+        "pca_area": of the surface of `faces`,
         which does not depend on how it is cut into triangles. "tight": the smallest box with a side on a face of the convex
         hull; never larger than "pca", slower (some ms for a hull of 100 faces)
     """
@@ -121,9 +122,16 @@ def fit_obb(points: Points, *, faces: npt.ArrayLike | None = None, method: str =
         whole = as_points(points, "points")  # type: ignore[arg-type]
         spread = _surface_covariance(whole[_as_faces(faces, len(whole))])[None]
     else:
-        mean = np.add.reduceat(x, starts[:-1]) / counts[:, None]
-        away = x - np.repeat(mean, counts, axis=0)
-        spread = np.add.reduceat(away[:, :, None] * away[:, None, :], starts[:-1]) / counts[:, None, None]
+        y, begins = x, starts
+        if faces is not None:
+            # A corner counts once for each triangle, as on the slides.
+            whole = as_points(points, "points")  # type: ignore[arg-type]
+            y = whole[_as_faces(faces, len(whole))].reshape(-1, 3)
+            begins = np.array([0, len(y)])
+        counts = np.diff(begins)
+        mean = np.add.reduceat(y, begins[:-1]) / counts[:, None]
+        away = y - np.repeat(mean, counts, axis=0)
+        spread = np.add.reduceat(away[:, :, None] * away[:, None, :], begins[:-1]) / counts[:, None, None]
     scale = np.abs(spread).max(axis=(1, 2), keepdims=True)
     # Ascending; the rows of the box go from the longest side on.
     axes = np.swapaxes(np.linalg.eigh(spread / np.where(scale > 0.0, scale, 1.0))[1], 1, 2)[:, ::-1]
