@@ -118,12 +118,12 @@ def fall_asleep(world: World, dt: float) -> None:
         bodies.calm, np.empty(used, np.bool_), bodies.asleep,
     )  # fmt: skip
     free = world._islands >= 0
-    if bodies.asleep[:used][free].all() and not _driven(world).any():
+    if bodies.asleep[:used][free].all() and not driven(world).any():
         world._update()
         world._resting = _signs(world)
 
 
-def _driven(world: World) -> Bools:
+def driven(world: World) -> Bools:
     """(used,) bodies that move by their velocities."""
     bodies, used = world._bodies, world._bodies.used
     moving = bodies.velocity[:used].any(axis=1) | bodies.angular_velocity[:used].any(axis=1)

@@ -462,6 +462,14 @@ class World(WorldPhysics):
         self.stats.broad_pairs = len(found)
         return found
 
+    def _swept_pairs(self, bounds: Floats) -> Ints:
+        """(M, 2) rows whose boxes, (used, 6) of what they sweep, overlap."""
+        return self._filtered(self._swept_phase.pairs(Boxes(bounds, self._current_rules()), threads=self.threads))
+
+    def _copies_of(self, rows: Ints) -> Ints:
+        """Which copy of a world rows are of: a world that is alone is one."""
+        return np.zeros(len(rows), np.int64)
+
     # Queries
 
     def pairs(self) -> Ints:
@@ -763,9 +771,8 @@ class World(WorldPhysics):
                 swept_boxes, len(rows), self.threads, packed, shape_rows, bodies.shape, bodies.poses, bodies.velocity,
                 bodies.angular_velocity, dt, bodies.bounds, rows, bounds,
             )  # fmt: skip
-        boxes = Boxes(bounds, self._current_rules())
         with self.stats.phase("broad"):
-            pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
+            pairs = self._swept_pairs(bounds)
         self.stats.broad_pairs = len(pairs)
         if not len(pairs):
             return _no_impacts()
