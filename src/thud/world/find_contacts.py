@@ -167,9 +167,11 @@ def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsew
 
 
 def _by_margin(rows: Ints, margins: Floats) -> list[tuple[Ints, float]]:
-    """Rows that are looked for about as far, each group with the farthest: the triangles within reach grow with it."""
-    classes = np.ceil(np.log2(np.maximum(margins, np.finfo(float).tiny))).astype(np.int64)
-    return [(rows[classes == number], float(margins[classes == number].max())) for number in np.unique(classes)]
+    """Rows that are looked for about as far, each group as far as its greatest may be (two groups to a factor of 2): the
+    triangles within reach grow with it, and what is found for a pair does not depend on who else is asked."""
+    mantissa, exponent = np.frexp(margins)
+    bounds = np.ldexp(np.where(mantissa > 0.75, 1.0, np.where(mantissa > 0.5, 0.75, 0.5)), exponent)
+    return [(rows[bounds == bound], bound) for bound in np.unique(bounds).tolist()]
 
 
 def _placed(world: World) -> WorldContacts:

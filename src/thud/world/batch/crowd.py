@@ -6,6 +6,7 @@ the other rows. What looks at a world as a whole is done copy by copy (`crowd_ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,18 @@ from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC
 from thud.errors import InvalidInputError
+from thud.world.batch.batch_results import BatchStepContacts, step_contacts_of
 from thud.world.batch.crowd_rows import pairs_of_copies
 from thud.world.bodies import Bodies
 from thud.world.body_rows import ROW_MASK
 from thud.world.joint_table import WORLD, JointTable
 from thud.world.shape_set import ShapeSet
 from thud.world.sleeping import _signs
+from thud.world.step_contacts import StepContacts
 from thud.world.tolerances import REACH_SLACK
 from thud.world.world import World
+
+Hook = Callable[[BatchStepContacts], None]
 
 #: Columns of the table of bodies.
 BODY_COLUMNS = tuple(name for name, value in vars(Bodies()).items() if isinstance(value, np.ndarray))
@@ -55,8 +60,11 @@ class Crowd(World):
             bounce_threshold=world.bounce_threshold, sleep_after=world.sleep_after,
         )  # fmt: skip
         self.copies, self.size = copies, size
-        self.user_filter = world.user_filter if isinstance(world, Crowd) else world.filter
+        self.user_filter: Any = world.user_filter if isinstance(world, Crowd) else world.filter
         self.times, self.substeps, self.resting = np.zeros(copies), np.zeros(copies), np.zeros(copies, np.bool_)
+        self.numbers = np.arange(copies)
+        """(N,) by which copies are named to others: a crowd may be a part of another."""
+        self.hook: Hook | None = None
         self._candidates: Ints | None = None
         self._parted_by: Bools | None = None
         self._gravity_before = None if world._gravity_before is None else world._gravity_before.copy()
@@ -72,11 +80,34 @@ class Crowd(World):
         one.times[0], one.substeps[0] = world.time, world._substep
         calm = not world._bodies.moved[: world._bodies.used].any()
         one.resting[0] = world._resting is not None and calm and world._resting == _signs(world)
-        return gather(one, np.zeros(copies, np.int64))
+        made = gather(one, np.zeros(copies, np.int64))
+        made.numbers = np.arange(copies)
+        return made
+
+    def set_hook(self, hook: Hook | None) -> None:
+        """What is called with the contacts of each step, before they are solved."""
+        self.hook = hook
+        self.contact_hook = None if hook is None else self._call_hook
+
+    def _call_hook(self, contacts: StepContacts) -> None:
+        assert self.hook is not None
+        a, b = contacts.handle_a, contacts.handle_b
+        shown = step_contacts_of(contacts, self.local(a), self.local(b), self.numbers[self.copy_of(a)])
+        self.hook(shown)
+        for name in ("normal", "depth", "friction", "restitution", "surface_velocity", "keep"):
+            setattr(contacts, name, getattr(shown, name))
 
     def copy_of(self, handles: Ints) -> Ints:
         """Copies of handles, or of rows."""
         return (handles & ROW_MASK) // self.size
+
+    def _with_sleepers(self) -> Bools:
+        return np.repeat(self.by_copy(self._bodies.asleep).any(axis=1), self.size)
+
+    def _disturb(self, rows: Ints) -> None:
+        uneasy = rows[self._with_sleepers()[rows]]
+        super()._disturb(rows)
+        self.resting[uneasy // self.size] = False
 
     def _copies_of(self, rows: Ints) -> Ints:
         return rows // self.size

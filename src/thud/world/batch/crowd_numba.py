@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from thud.world.batch.crowd_types import CrowdBodies, CrowdJoints, CrowdAfter, CrowdPlan
+from thud.world.batch.crowd_types import CrowdAfter, CrowdBodies, CrowdJoints, CrowdPlan
 
 _b1, _u1 = types.boolean[::1], types.uint8[::1]
 _f1, _f2, _f3 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
@@ -12,9 +12,7 @@ _i1, _i2 = types.int64[::1], types.int64[:, ::1]
 
 #: role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, locked, held, damping, inertia,
 #: inverse_inertia, axes, moments
-CROWD_BODIES = types.NamedTuple(
-    (_u1, _f2, _f2, _f2, _f2, _f1, _f1, _f2, _f2, _i1, _f2, _f2, _f2, _f2, _f2, _f2), CrowdBodies
-)
+CROWD_BODIES = types.NamedTuple((_u1, _f2, _f2, _f2, _f2, _f1, _f1, _f2, _f2, _i1, _f2, _f2, _f2, _f2, _f2, _f2), CrowdBodies)
 
 #: start, ends, kind, frames, reals, impulses, value, wrench
 CROWD_JOINTS = types.NamedTuple((_i1, _i2, _i2, _f2, _f2, _f2, _f1, _f2), CrowdJoints)

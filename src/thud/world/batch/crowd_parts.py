@@ -1,7 +1,7 @@
 """Copies out of a crowd and back into it, with all that steps know of them: what a copy does next is the same to the last bit.
 
-Tables whose length differs from copy to copy (pairs, points of contact, joints) hold their rows copy by copy, so that those of a
-copy are a run.
+Tables whose length differs from copy to copy (pairs, points of contact, joints) hold their rows copy by copy, so that those of
+a copy are a run.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def gather(crowd: Crowd, which: Ints) -> Crowd:
     """A crowd of the copies `which`, (M,) in any order, each as often as it is named."""
     size = crowd.size
     made = Crowd(crowd, len(which), size)
-    made._shapes, made.gravity, made.contact_hook = crowd._shapes, crowd.gravity.copy(), crowd.contact_hook
+    made._shapes, made.numbers = crowd._shapes, crowd.numbers[which]
+    made.set_hook(crowd.hook)
     rows = (which[:, None] * size + np.arange(size)).ravel()
     bodies = Bodies()
     for name in BODY_COLUMNS:
@@ -141,6 +142,11 @@ def put(crowd: Crowd, copies: Ints, other: Crowd) -> None:
     crowd._tree = None
     for name in ("times", "substeps", "resting"):
         getattr(crowd, name)[copies] = getattr(other, name)
+    before, now = other._gravity_before, crowd._gravity_before
+    if before is not None and now is not None and not np.array_equal(before, now):
+        # What sleeps under another gravity wakes, as it does in a world whose gravity changes.
+        crowd._bodies.asleep[rows], crowd._bodies.calm[rows] = False, 0.0
+        crowd.resting[copies] = False
     if crowd._moments is not None:
         given = crowd._bodies.inertia[rows]
         if not np.array_equal(crowd._moments.given[rows], given, equal_nan=True):
@@ -171,7 +177,9 @@ def put(crowd: Crowd, copies: Ints, other: Crowd) -> None:
 def _put_joints(crowd: Crowd, other: Crowd, which: Ints, shift: int) -> None:
     if not len(crowd._joints) and not len(other._joints):
         return
-    same = np.array_equal(crowd._joints.handle, np.tile(crowd._joints.handle[: len(other._joints) // other.copies], crowd.copies))
+    same = np.array_equal(
+        crowd._joints.handle, np.tile(crowd._joints.handle[: len(other._joints) // other.copies], crowd.copies)
+    )
     second = joints_like(other._joints, np.arange(len(other._joints)), np.full(len(other._joints), shift))
     counts = len(crowd._joints), len(other._joints)
     for name in JOINT_COLUMNS:
@@ -199,15 +207,15 @@ def _put_records(crowd: Crowd, other: Crowd, which: Ints, shift: int) -> None:
         both = PairTouches._make(np.concatenate([x, y]) for x, y in zip(a, b._replace(pairs=b.pairs + shift), strict=True))
         chosen, way = _runs(crowd.copy_of(both.pairs[:, 0]), many, which)
         setattr(old, name, _moved_touches(both, chosen, way * size))
-    a, b = old.points, new.points
-    pairs = np.concatenate([a.pairs, b.pairs + shift])
-    start = np.concatenate([a.start, b.start + len(a.feature)])
-    length, feature = np.concatenate([a.length, b.length]), np.concatenate([a.feature, b.feature])
-    chosen, way = _runs(crowd.copy_of(pairs[:, 0]), many, which)
+    first, second = old.points, new.points
+    ends = np.concatenate([first.pairs, second.pairs + shift])
+    start = np.concatenate([first.start, second.start + len(first.feature)])
+    length, feature = np.concatenate([first.length, second.length]), np.concatenate([first.feature, second.feature])
+    chosen, way = _runs(crowd.copy_of(ends[:, 0]), many, which)
     own, length = _within(start[chosen], length[chosen]), length[chosen]
-    fresh = new.columns if new.width == width else np.zeros((len(b.feature), width))
+    fresh = new.columns if new.width == width else np.zeros((len(second.feature), width))
     columns = np.concatenate([old.columns, fresh])
-    old.points = PointList(pairs[chosen] + (way * size)[:, None], np.cumsum(length) - length, length, feature[own])
+    old.points = PointList(ends[chosen] + (way * size)[:, None], np.cumsum(length) - length, length, feature[own])
     old.columns = columns[own] if old.width else np.empty((0, 0))
 
 

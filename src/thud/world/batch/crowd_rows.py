@@ -28,10 +28,11 @@ from thud.world.step_rows import FREE, load_rows, reaches_of_rows, store_rows, t
 @device
 def boxes_overlap(bounds, i, j):
     """Whether two boxes overlap; touching counts."""
-    for c in range(3):
-        if bounds[i, c] > bounds[j, 3 + c] or bounds[j, c] > bounds[i, 3 + c]:
-            return False
-    return True
+    return (
+        bounds[i, 0] <= bounds[j, 3] and bounds[j, 0] <= bounds[i, 3]
+        and bounds[i, 1] <= bounds[j, 4] and bounds[j, 1] <= bounds[i, 4]
+        and bounds[i, 2] <= bounds[j, 5] and bounds[j, 2] <= bounds[i, 5]
+    )  # fmt: skip
 
 
 @kernel("i8, i8, i8, f8[:,::1], i8[:,::1], b1[:,::1], i8, i8[::1], i8[:,::1]")
@@ -122,7 +123,7 @@ def put_lock(table, row, out, at):
     bits = table.locked[row] & 7
     out.kind[at, 0], out.kind[at, 1] = LOCKED, bits_of(bits)
     for c in range(24):
-        out.frames[at, c] = 1.0 if c < 9 and c % 4 == 0 or 12 <= c < 21 and (c - 12) % 4 == 0 else 0.0
+        out.frames[at, c] = 1.0 if (c < 9 and c % 4 == 0) or (12 <= c < 21 and (c - 12) % 4 == 0) else 0.0
     for c in range(3):
         out.frames[at, 9 + c] = table.held[row, c]
     for c in range(REALS):
@@ -133,9 +134,7 @@ def put_lock(table, row, out, at):
     out.value[at] = 0.0
 
 
-@kernel(
-    "i8, i8, i8, crowd_bodies, crowd_joints, crowd_plan, contact_list, point_columns, f8[::1], f8, f8, f8, crowd_after"
-)
+@kernel("i8, i8, i8, crowd_bodies, crowd_joints, crowd_plan, contact_list, point_columns, f8[::1], f8, f8, f8, crowd_after")
 def solve_copies(start, stop, size, table, joints, plan, patches, points, gravity, fastest, threshold, farthest, out):
     """A step of copies [start, stop): poses to `out`, velocities and the impulses of points and joints in place."""
     most, joined = 1, 1
