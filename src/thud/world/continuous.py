@@ -70,6 +70,8 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     if not (fast & (role != STILL)).any():
         return None
     moves, free = role != STILL, role == FREE
+    # Nothing else happens in copies of a world in which nothing is fast.
+    moves &= world._in_copies_of(np.flatnonzero(fast))
     inverse_mass = np.where(free, 1.0 / np.where(free, bodies.mass[:used], 1.0), 0.0)
     pressed = _pressed(contacts, thick, fast)
     hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)

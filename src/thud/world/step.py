@@ -102,11 +102,13 @@ def responds(bodies: Bodies) -> Bools:
     return bodies.present() & (bodies.rules[:used, STATIC] == 0) & ~bodies.kinematic[:used] & ~bodies.sensor[:used]
 
 
-def fill_masses(bodies: Bodies, shapes: ShapeSet) -> None:
-    """See `WorldPhysics._fill_masses`."""
+def fill_masses(bodies: Bodies, shapes: ShapeSet) -> bool:
+    """See `WorldPhysics._fill_masses`. Returns whether there was something to do."""
     used = bodies.used
     free = bodies.alive[:used] & (bodies.rules[:used, STATIC] == 0) & ~bodies.kinematic[:used]
     rows = np.flatnonzero(free & np.isnan(bodies.mass[:used]))
+    if not len(rows):
+        return False
     for index in np.unique(bodies.shape[rows]).tolist():
         own = rows[bodies.shape[rows] == index]
         try:
@@ -115,6 +117,7 @@ def fill_masses(bodies: Bodies, shapes: ShapeSet) -> None:
             name = bodies.names.get(int(own[0]), f"handle {int(bodies.handles(own[:1])[0])}")
             raise type(error)(f"body {name}: {error}; give it a mass, or make it static or kinematic") from None
         bodies.mass[own], bodies.inertia[own], bodies.center_of_mass[own] = known.mass, known.inertia, known.center_of_mass
+    return True
 
 
 def centers_of(bodies: Bodies, rows: Ints) -> Floats:

@@ -470,6 +470,10 @@ class World(WorldPhysics):
         """Which copy of a world rows are of: a world that is alone is one."""
         return np.zeros(len(rows), np.int64)
 
+    def _in_copies_of(self, rows: Ints) -> Bools:
+        """(used,) rows of the copies that some rows are of."""
+        return np.ones(self._bodies.used, np.bool_)
+
     def _with_sleepers(self) -> Bools:
         """(used,) rows of worlds in which a body sleeps: a world that is alone is one."""
         return np.full(self._bodies.used, self._bodies.asleep[: self._bodies.used].any())

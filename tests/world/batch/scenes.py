@@ -67,7 +67,7 @@ def things(sleep_after: float | None = None) -> thud.World:
     world.add(thud.TriangleMesh(corners, faces), thud.Pose((0.6, 0.1, 0.27)), mass=4.0)
     world.add(thud.Sphere(0.2), thud.Pose((3.0, 0.0, 0.35)), mass=5.0, friction=0.8)
     world.add(thud.Box((0.2, 0.2, 0.1)), thud.Pose((3.2, 1.0, 0.35)), mass=5.0, restitution=0.5)
-    world.add(thud.Box((0.3, 0.3, 0.3)), thud.Pose((0.0, 0.0, 0.3)), sensor=True, static=True)
+    world.add(thud.Box((0.45, 0.3, 0.3)), thud.Pose((0.0, 0.0, 0.3)), sensor=True, static=True)
     platform = world.add(thud.Box((0.3, 0.3, 0.05)), thud.Pose((-1.2, -1.0, 0.3)), kinematic=True, velocity=(0.3, 0.0, 0.0))
     world.add(thud.Sphere(0.15), thud.Pose((-1.2, -1.0, 0.53)), mass=1.0)
     sliding = world.add(thud.Box((0.1, 0.1, 0.1)), thud.Pose((-1.0, 1.0, 0.2)), mass=1.0)
@@ -77,6 +77,6 @@ def things(sleep_after: float | None = None) -> thud.World:
     b = world.add(thud.Capsule(0.08, 0.15), thud.Pose((1.0, -1.0, 0.35)), mass=1.0)
     c = world.add(thud.Sphere(0.1), thud.Pose((1.3, -1.0, 0.8)), mass=2.0)
     world.add_joint(Ball((1.0, -1.0, 0.57), swing=0.8), b, a)
-    world.add_joint(Fixed((1.15, -1.0, 0.8), break_force=60.0), c, a)
+    world.add_joint(Fixed((1.15, -1.0, 0.8), break_force=15.0), c, a)
     world.remove(gone)
     return world

@@ -25,8 +25,9 @@ DT = 1.0 / 60.0
 COPIES = 3 if SMALL else 5
 STEPS = 40 if SMALL else 100
 
-#: Steps of things that are asked for in Python (meshes, height fields): some 10 ms each.
-FEW = 30
+#: Steps of things that are asked for in Python (meshes, height fields): some 10 ms each; short ones, since turning casts
+#: against height fields take longer than all else.
+FEW, SHORT = 30, 1.0 / 240.0
 
 
 def same_bytes(a: thud.World, b: thud.World) -> list[str]:
@@ -83,9 +84,9 @@ def test_copies_have_the_bytes_of_a_world_alone(make, sleep_after):
     batch, worlds = scattered(make, 3 if make is things else COPIES, sleep_after=sleep_after)
     slept = broke = False
     for step in range(FEW if make is things else STEPS):
-        batch.step(DT)
+        batch.step(SHORT if make is things else DT)
         for world in worlds:
-            world.step(DT)
+            world.step(SHORT if make is things else DT)
         broken = [(k, int(joint)) for k, world in enumerate(worlds) for joint in world.broken]
         assert sorted(map(tuple, batch.broken.tolist())) == broken
         broke |= bool(broken)
@@ -140,7 +141,7 @@ def test_bytes_do_not_depend_on_threads_or_on_the_number_of_copies(make, monkeyp
             batch = some
         batch.threads = threads
         for _ in range(15):
-            batch.step(DT, 3)
+            batch.step(SHORT if make is things else DT, 3)
         found.append(batch)
     for other in found[1:]:
         for k in range(3):
@@ -177,7 +178,7 @@ def test_reset_goes_back_to_the_last_bit_and_leaves_the_others():
 def test_reset_of_a_copy_whose_joint_broke_brings_it_back():
     batch, worlds = scattered(things, 2)
     for _ in range(STEPS):
-        batch.step(DT)
+        batch.step(SHORT)
         if np.isnan(batch.joint_values()).any():
             break
     broken = np.flatnonzero(np.isnan(batch.joint_values()).any(axis=1))
@@ -186,8 +187,8 @@ def test_reset_of_a_copy_whose_joint_broke_brings_it_back():
     assert not np.isnan(batch.joint_values()[broken]).any()
     first = things()
     assert not same_bytes(first, batch.world(int(broken[0])))
-    batch.step(DT)
-    first.step(DT)
+    batch.step(SHORT)
+    first.step(SHORT)
     assert not same_bytes(first, batch.world(int(broken[0])))
 
 
@@ -213,11 +214,11 @@ def test_state_and_restore():
 def test_worlds_of_copies_go_on_alone():
     batch, _ = scattered(things, 3)
     for _ in range(10):
-        batch.step(DT)
+        batch.step(SHORT)
     world = batch.world(1)
     for _ in range(10):
-        batch.step(DT)
-        world.step(DT)
+        batch.step(SHORT)
+        world.step(SHORT)
     assert not same_bytes(world, batch.world(1))
     # And the world that the batch was made of is untouched.
     origin = things()
@@ -227,9 +228,9 @@ def test_worlds_of_copies_go_on_alone():
 def test_contacts_and_events_say_whose_they_are():
     batch, worlds = scattered(things, 3)
     for _ in range(25):
-        batch.step(DT)
+        batch.step(SHORT)
         for world in worlds:
-            world.step(DT)
+            world.step(SHORT)
         events = batch.events()
         for k, world in enumerate(worlds):
             own, mine = world.events(), events.copy == k
@@ -246,10 +247,10 @@ def test_contacts_and_events_say_whose_they_are():
         assert np.array_equal(own.rows, found.rows[found.pair_copy == k])
         assert np.array_equal(worlds[k].step_contacts().impulse, solved.impulse[solved.copy == k])
     # Asking leaves no trace: the copies go on as a batch that was not asked.
-    batch.step(DT)
+    batch.step(SHORT)
     other, _ = scattered(things, 3)
     for _ in range(26):
-        other.step(DT)
+        other.step(SHORT)
     assert not same_bytes(other.world(2), batch.world(2))
 
 

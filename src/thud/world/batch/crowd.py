@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
@@ -101,6 +102,11 @@ class Crowd(World):
         """Copies of handles, or of rows."""
         return (handles & ROW_MASK) // self.size
 
+    def _in_copies_of(self, rows: Ints) -> Bools:
+        chosen = np.zeros(self.copies, np.bool_)
+        chosen[rows // self.size] = True
+        return np.repeat(chosen, self.size)
+
     def _with_sleepers(self) -> Bools:
         return np.repeat(self.by_copy(self._bodies.asleep).any(axis=1), self.size)
 
@@ -124,6 +130,11 @@ class Crowd(World):
     def joint_copies(self) -> Ints:
         """(J,) the copy of each joint."""
         return self.copy_of(self._joints.bodies.max(axis=1)) if len(self._joints) else np.empty(0, np.int64)
+
+    def set_mass(self, handles: npt.ArrayLike, mass: npt.ArrayLike | None) -> None:
+        """As of a world."""
+        super().set_mass(handles, mass)
+        self._moments = None
 
     # Who may meet whom
 
@@ -180,10 +191,11 @@ class Crowd(World):
     def _pairs_within(self, reach: float | Floats) -> Ints:
         boxes = self._boxes()
         with self.stats.phase("broad"):
-            bounds, alive = boxes.bounds, self._bodies.present()
-            more = np.broadcast_to(np.asarray(reach) * REACH_SLACK, alive.shape)[alive, None]
-            bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
-            bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
+            # Rows that are not there stay so: their boxes end at infinity.
+            bounds = boxes.bounds
+            more = np.broadcast_to(np.asarray(reach) * REACH_SLACK, len(bounds))[:, None]
+            np.maximum(bounds[:, :3] - more, -FARTHEST, out=bounds[:, :3], where=bounds[:, :3] < np.inf)
+            np.minimum(bounds[:, 3:] + more, FARTHEST, out=bounds[:, 3:], where=bounds[:, 3:] > -np.inf)
             found = self._copy_pairs(bounds)
         self.stats.broad_pairs = len(found)
         return found

@@ -53,7 +53,8 @@ def step_crowd(crowd: Crowd, dt: float, substeps: int) -> None:
     """Go on by dt seconds, as each copy would alone."""
     crowd._begin("step")
     crowd.broken, crowd.lost = np.empty((0, 2), np.int64), np.empty(0, np.int64)
-    fill_masses(crowd._bodies, crowd._shapes)
+    if fill_masses(crowd._bodies, crowd._shapes):
+        crowd._moments = None
     resting = _rests(crowd)
     if not resting.any():
         _step(crowd, dt, substeps)
@@ -147,6 +148,8 @@ def _find(crowd: Crowd, dt: Floats) -> _Touching:
 
 def _softness(h: Floats) -> Floats:
     """(N, 2, 3) of sub-steps of h (N,) seconds."""
+    if h.min() == h.max():
+        return np.tile(contact_softness(float(h[0])), (len(h), 1, 1))
     found = np.empty((len(h), 2, 3))
     for each in np.unique(h).tolist():
         found[h == each] = contact_softness(each)
@@ -195,11 +198,10 @@ def _kept(crowd: Crowd, h: Floats) -> Floats:
 
 
 def _moments(crowd: Crowd) -> Moments:
-    inertia = crowd._bodies.inertia[: crowd._bodies.used]
-    known = crowd._moments
-    if known is None or known.given.shape != inertia.shape or not np.array_equal(known.given, inertia, equal_nan=True):
-        known = crowd._moments = Moments.of(inertia)
-    return known
+    """Of all bodies; made anew where masses were changed."""
+    if crowd._moments is None:
+        crowd._moments = Moments.of(crowd._bodies.inertia[: crowd._bodies.used])
+    return crowd._moments
 
 
 def _joints(crowd: Crowd) -> CrowdJoints:
