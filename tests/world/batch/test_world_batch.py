@@ -15,7 +15,7 @@ from thud.constants import FARTHEST_POSE
 from thud.dynamics import Motor
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.world import WorldBatch
-from thud.world.batch import crowd_step
+from thud.world.batch import world_batch
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 
@@ -73,6 +73,11 @@ def scattered(make: Callable[..., thud.World], copies: int, **options: Any) -> t
     return batch, worlds
 
 
+def resting(batch: WorldBatch) -> np.ndarray:
+    """Copies that the last step left asleep as a whole."""
+    return np.concatenate([crowd.resting for crowd in batch._crowds])
+
+
 def check_same(batch: WorldBatch, worlds: list[thud.World], when: int) -> None:
     for k, world in enumerate(worlds):
         assert not same_bytes(world, batch.world(k)), f"step {when}, copy {k}"
@@ -90,7 +95,7 @@ def test_copies_have_the_bytes_of_a_world_alone(make, sleep_after):
         broken = [(k, int(joint)) for k, world in enumerate(worlds) for joint in world.broken]
         assert sorted(map(tuple, batch.broken.tolist())) == broken
         broke |= bool(broken)
-        slept |= bool(batch._crowd.resting.any())
+        slept |= bool(resting(batch).any())
         if step < 2 or step % 15 == 14:
             check_same(batch, worlds, step)
             for name in ("poses", "asleep"):
@@ -129,8 +134,7 @@ def test_walkers_that_are_driven_have_the_bytes_of_a_world_alone():
 
 @pytest.mark.parametrize("make", [heap, things])
 def test_bytes_do_not_depend_on_threads_or_on_the_number_of_copies(make, monkeypatch):
-    monkeypatch.setattr(crowd_step, "_SOLVE_CHUNK", 1)
-    monkeypatch.setattr(crowd_step, "_BOUND_CHUNK", 1)
+    monkeypatch.setattr(world_batch, "FEWEST", 1)
     found = []
     for threads, copies in ((1, 5), (2, 5), (2, 3)):
         batch, _ = scattered(make, 5)
@@ -140,8 +144,12 @@ def test_bytes_do_not_depend_on_threads_or_on_the_number_of_copies(make, monkeyp
             some.set_velocities(*(value[:3] for value in batch.velocities()))
             batch = some
         batch.threads = threads
-        for _ in range(15):
+        assert len(batch._crowds) == threads
+        for step in range(15):
             batch.step(SHORT if make is things else DT, 3)
+            if step == 7:
+                # Divided anew on the way.
+                batch.threads = 3 - threads
         found.append(batch)
     for other in found[1:]:
         for k in range(3):
@@ -176,7 +184,7 @@ def test_reset_goes_back_to_the_last_bit_and_leaves_the_others():
 
 
 def test_reset_of_a_copy_whose_joint_broke_brings_it_back():
-    batch, worlds = scattered(things, 2)
+    batch, _ = scattered(things, 2)
     for _ in range(STEPS):
         batch.step(SHORT)
         if np.isnan(batch.joint_values()).any():
@@ -347,7 +355,7 @@ def test_sleepers_wake_as_in_a_world_alone():
         batch.step(DT)
         for world in worlds:
             world.step(DT)
-        rested += int(batch._crowd.resting.sum())
+        rested += int(resting(batch).sum())
         if step % 10 == 9:
             check_same(batch, worlds, step)
     assert rested or SMALL

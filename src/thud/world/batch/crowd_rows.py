@@ -35,6 +35,16 @@ def boxes_overlap(bounds, i, j):
     )  # fmt: skip
 
 
+@kernel("i8, i8, f8[:,::1], f8[::1], f8, f8[:,::1]")
+def widen_boxes(start, stop, bounds, more, farthest, bounds_out):
+    """Boxes [start, stop) wider by `more` on all sides, up to `farthest`. What is not there, from inf to -inf, stays so."""
+    for k in range(start, stop):
+        for c in range(3):
+            low, high = bounds[k, c], bounds[k, 3 + c]
+            bounds_out[k, c] = max(low - more[k], -farthest) if low < math.inf else low
+            bounds_out[k, 3 + c] = min(high + more[k], farthest) if high > -math.inf else high
+
+
 @kernel("i8, i8, i8, f8[:,::1], i8[:,::1], b1[:,::1], i8, i8[::1], i8[:,::1]")
 def pairs_of_copies(start, stop, size, bounds, candidates, parted, fill, starts, pairs_out):
     """Pairs of rows whose boxes overlap, of copies [start, stop), each in the order of `candidates` (C, 2), pairs that the

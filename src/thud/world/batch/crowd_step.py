@@ -32,8 +32,8 @@ from thud.world.step import Moments, fill_masses, find_patches, hold_locked, rol
 from thud.world.step_contacts import StepContacts
 from thud.world.step_rows import FREE, STILL
 
-#: Copies that are worth a hand-over to another thread: a step of one takes some 10 us, its bounds 1 us.
-_SOLVE_CHUNK, _BOUND_CHUNK = 4, 64
+#: Copies that are worth a hand-over to another thread: a step of one takes some 10 us, its bounds less than 1 us.
+_SOLVE_CHUNK, _BOUND_CHUNK = 4, 256
 
 
 @dataclass(slots=True)

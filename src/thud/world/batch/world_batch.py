@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, finite_array, whole_array
-from thud._core.threads import check_threads
+from thud._core.threads import check_threads, core_count, executor
+from thud.broadphase.boxes import STATIC
 from thud.constants import MANIFOLD_POINTS
 from thud.dynamics import joint_types as at
 from thud.dynamics.joints import Motor, put_motor
@@ -20,17 +23,22 @@ from thud.errors import InvalidInputError, ThudError, UnsupportedQueryError
 from thud.gates import as_max_points, as_positive, as_vector
 from thud.results import WorldContacts
 from thud.rotations import quaternion_from_rotation
-from thud.world.batch.batch_results import BatchContacts, BatchEvents, BatchStepContacts, step_contacts_of
+from thud.world.batch.batch_results import BatchContacts, BatchEvents, BatchStepContacts
 from thud.world.batch.crowd import Crowd
 from thud.world.batch.crowd_parts import gather, put, world_of
 from thud.world.batch.crowd_step import step_crowd
 from thud.world.contact_records import ContactRecords
 from thud.world.events import events_between
 from thud.world.find_contacts import find_contacts
+from thud.world.step_contacts import StepContacts
 from thud.world.world import World
 
 #: `hook(contacts, generators)`: contacts of all copies, and a random generator for each copy.
 ContactHook = Callable[[BatchStepContacts, list[np.random.Generator]], None]
+
+#: Copies of a crowd: at least so many, since a step of a crowd costs as much Python as one of a world; and at most, so that
+#: what it works on stays in the caches.
+FEWEST, MOST = 4, 512
 
 #: What a world can do and a batch cannot, and what to do instead.
 _ONLY_WORLDS = {
@@ -50,11 +58,21 @@ _ONLY_WORLDS = {
 class BatchState:
     """What `WorldBatch.state` gives: copies as they were, for `restore`."""
 
-    def __init__(self, crowd: Crowd, streams: list[dict[str, Any]]) -> None:
-        self._crowd, self._streams = crowd, streams
+    def __init__(self, batch: WorldBatch, pieces: list[tuple[Ints, Crowd]], streams: list[dict[str, Any]]) -> None:
+        self._batch, self._pieces, self._streams = batch, pieces, streams
 
     def __len__(self) -> int:
-        return self._crowd.copies
+        return len(self._streams)
+
+
+def _flat(column: Floats) -> Floats:
+    """(M * K, ...) of (M, K, ...)."""
+    return np.ascontiguousarray(column).reshape(-1, *column.shape[2:])
+
+
+def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Columns one behind the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class WorldBatch:
@@ -84,9 +102,17 @@ class WorldBatch:
             )
         self._world = world_of(Crowd.of(world, 1), 0, world)
         """As it was: names, filter, and what `reset` goes back to."""
-        self._crowd = Crowd.of(self._world, int(copies))
-        self._crowd.threads = self._world.threads if threads is None else threads
         self._first = Crowd.of(self._world, 1)
+        self._first.threads = 1
+        # Made once, before threads ask for them.
+        self._first._shapes.packed()
+        self._first._shapes.inner_radii()
+        self._count = int(copies)
+        self._threads = world.threads if threads is None else threads
+        self._crowds: list[Crowd] = []
+        """Runs of copies, each stepped by one thread."""
+        self._lock = threading.Lock()
+        self._part()
         self._hook: ContactHook | None = None
         self._rows = self._world._bodies.living()
         self._joint_handles = self._world.joints()
@@ -94,8 +120,40 @@ class WorldBatch:
         """A random generator for each copy, for hooks and whoever else draws."""
         self._seed(np.arange(len(self)), np.arange(len(self)) if seeds is None else seeds)
 
+    def _part(self) -> None:
+        """Divide the copies among crowds: a few for each thread, none too large for the caches."""
+        threads = core_count() if self._threads is None else self._threads
+        many = max(min(threads, self._count // FEWEST), -(-self._count // MOST), 1)
+        # As many for each thread.
+        many = -(-many // threads) * threads if many > threads else many
+        edges = np.arange(many + 1) * self._count // many
+        if [int(crowd.numbers[0]) for crowd in self._crowds] == edges[:-1].tolist():
+            return
+        before, self._crowds = self._crowds, []
+        for low, high in itertools.pairwise(edges.tolist()):
+            crowd = gather(self._first, np.zeros(high - low, np.int64))
+            crowd.numbers = np.arange(low, high)
+            for old in before:
+                there = np.flatnonzero((crowd.numbers >= old.numbers[0]) & (crowd.numbers <= old.numbers[-1]))
+                if len(there):
+                    crowd.gravity, crowd._gravity_before = old.gravity, old._gravity_before
+                    put(crowd, there, gather(old, crowd.numbers[there] - old.numbers[0]))
+            if self._world.filter is not None:
+                crowd.user_filter = self._asked_alone(self._world.filter)
+            crowd.set_hook(before[0].hook if before else None)
+            self._crowds.append(crowd)
+
+    def _asked_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A user's function, which crowds call one after the other."""
+
+        def call(*arguments: Any) -> Any:
+            with self._lock:
+                return function(*arguments)
+
+        return call
+
     def __len__(self) -> int:
-        return self._crowd.copies
+        return self._count
 
     def __repr__(self) -> str:
         return f"WorldBatch({len(self)} copies of {len(self._rows)} bodies)"
@@ -138,13 +196,31 @@ class WorldBatch:
     def _local_rows(self, handles: npt.ArrayLike | None) -> Ints:
         return self._rows if handles is None else self._world._bodies.rows(handles)
 
-    def _where(self, copies: npt.ArrayLike | None, handles: npt.ArrayLike | None) -> tuple[Ints, Ints, Ints]:
-        """(copies, rows within a copy, (M * K,) rows of the crowd)."""
-        chosen, rows = self._copies(copies), self._local_rows(handles)
-        return chosen, rows, (chosen[:, None] * self._crowd.size + rows).ravel()
+    def _split(self, chosen: Ints) -> Iterator[tuple[Crowd, Ints, Ints]]:
+        """(crowd, places in `chosen` of its copies, these copies as it numbers them)."""
+        for crowd in self._crowds:
+            mine = np.flatnonzero((chosen >= crowd.numbers[0]) & (chosen <= crowd.numbers[-1]))
+            if len(mine):
+                yield crowd, mine, chosen[mine] - crowd.numbers[0]
+
+    def _call(self, method: str, chosen: Ints, rows: Ints, *columns: Floats | None) -> None:
+        """A method of a world with the handles of bodies of copies, and columns of (M, K, ...) numbers, None for none."""
+        for crowd, mine, copies in self._split(chosen):
+            flat = (copies[:, None] * crowd.size + rows).ravel()
+            given = [None if column is None else _flat(column[mine]) for column in columns]
+            with self._named(chosen[mine], len(rows)):
+                getattr(crowd, method)(crowd._bodies.handles(flat), *given)
+
+    def _bodies(self, name: str, copies: npt.ArrayLike | None, handles: npt.ArrayLike | None) -> Any:
+        """(M, K, ...) a column of the bodies."""
+        whole = np.concatenate([crowd.by_copy(getattr(crowd._bodies, name)) for crowd in self._crowds])
+        return whole[self._copies(copies)][:, self._local_rows(handles)]
+
+    def _who(self, copies: npt.ArrayLike | None, handles: npt.ArrayLike | None) -> tuple[Ints, Ints]:
+        return self._copies(copies), self._local_rows(handles)
 
     def _whole(self, value: npt.ArrayLike, name: str, copies: int, bodies: int, shape: tuple[int, ...]) -> Floats:
-        """The gate of numbers: (copies * bodies, *shape) of one for all, one a body, or one a body of each copy."""
+        """The gate of numbers: (copies, bodies, *shape) of one for all, one a body, or one a body of each copy."""
         array = np.asarray(value, dtype=np.float64)
         full = (copies, bodies, *shape)
         axes = array.ndim - len(shape)
@@ -158,7 +234,7 @@ class WorldBatch:
         if wrong.any():
             copy, body = np.argwhere(wrong)[0]
             raise InvalidInputError(f"{name}: copy {copy}, body {body}: is not finite")
-        return np.ascontiguousarray(found).reshape(copies * bodies, *shape)
+        return found
 
     @contextmanager
     def _named(self, copies: Ints, bodies: int) -> Iterator[None]:
@@ -177,26 +253,22 @@ class WorldBatch:
 
     def poses(self, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None) -> Floats:
         """(N, bodies, 7) poses [x y z qw qx qy qz]."""
-        chosen, rows, flat = self._where(copies, handles)
-        found = self._crowd._bodies.poses[flat]
+        whole = self._bodies("poses", copies, handles)
+        found = whole.reshape(-1, 12)
         poses = np.concatenate([found[:, 9:], quaternion_from_rotation(found[:, :9].reshape(-1, 3, 3))], axis=1)
-        return poses.reshape(len(chosen), len(rows), 7)
+        return poses.reshape(*whole.shape[:2], 7)
 
     def set_poses(
         self, poses: npt.ArrayLike, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None
     ) -> None:
         """Move bodies: (N, bodies, 7) [x y z qw qx qy qz], or (bodies, 7) for all copies; of some copies and bodies only,
         where they are named."""
-        chosen, rows, flat = self._where(copies, handles)
-        fresh = self._whole(poses, "poses", len(chosen), len(rows), (7,))
-        with self._named(chosen, len(rows)):
-            self._crowd.set_poses(self._crowd._bodies.handles(flat), fresh)
+        chosen, rows = self._who(copies, handles)
+        self._call("set_poses", chosen, rows, self._whole(poses, "poses", len(chosen), len(rows), (7,)))
 
     def velocities(self, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
         """(N, bodies, 3) m/s and (N, bodies, 3) rad/s, world frame."""
-        chosen, rows, flat = self._where(copies, handles)
-        shape = (len(chosen), len(rows), 3)
-        return self._crowd._bodies.velocity[flat].reshape(shape), self._crowd._bodies.angular_velocity[flat].reshape(shape)
+        return self._bodies("velocity", copies, handles), self._bodies("angular_velocity", copies, handles)
 
     def set_velocities(
         self,
@@ -206,71 +278,69 @@ class WorldBatch:
         handles: npt.ArrayLike | None = None,
     ) -> None:
         """Velocities, (N, bodies, 3), (bodies, 3) or (3,) m/s, and rad/s unless None, world frame."""
-        chosen, rows, flat = self._where(copies, handles)
+        chosen, rows = self._who(copies, handles)
         linear = self._whole(velocity, "velocity", len(chosen), len(rows), (3,))
         angular = None
         if angular_velocity is not None:
             angular = self._whole(angular_velocity, "angular_velocity", len(chosen), len(rows), (3,))
-        with self._named(chosen, len(rows)):
-            self._crowd.set_velocities(self._crowd._bodies.handles(flat), linear, angular)
+        self._call("set_velocities", chosen, rows, linear, angular)
 
     @property
     def time(self) -> Floats:
         """(N,) seconds that `step` has gone on by."""
-        return self._crowd.times.copy()
+        return np.concatenate([crowd.times for crowd in self._crowds])
 
     @property
     def gravity(self) -> Floats:
         """(3,) m / s^2, of all copies."""
-        return self._crowd.gravity
+        return self._crowds[0].gravity.copy()
 
     @gravity.setter
     def gravity(self, value: npt.ArrayLike) -> None:
-        self._crowd.gravity = as_vector(value, "gravity")
+        for crowd in self._crowds:
+            crowd.gravity = as_vector(value, "gravity")
 
     @property
     def threads(self) -> int | None:
         """How many are used; None for all cores."""
-        return self._crowd.threads
+        return self._threads
 
     @threads.setter
     def threads(self, value: int | None) -> None:
         check_threads(value)
-        self._crowd.threads = value
+        self._threads = value
+        self._part()
 
     def asleep(self) -> Bools:
         """(N, bodies) bodies that the last step left at rest and out of the next one, until something disturbs them."""
-        return self._crowd.by_copy(self._crowd._bodies.asleep)[:, self._rows]
+        return np.asarray(self._bodies("asleep", None, None))
 
     def wake(self, copies: npt.ArrayLike | None = None) -> None:
         """Let all bodies of copies take part in the next step."""
-        chosen, _, flat = self._where(copies, None)
-        self._crowd._bodies.asleep[flat], self._crowd._bodies.calm[flat] = False, 0.0
-        self._crowd.resting[chosen] = False
+        for crowd, _, own in self._split(self._copies(copies)):
+            flat = (own[:, None] * crowd.size + self._rows).ravel()
+            crowd._bodies.asleep[flat], crowd._bodies.calm[flat] = False, 0.0
+            crowd.resting[own] = False
 
     @property
     def lost(self) -> Ints:
         """(K, 2) copy and handle of bodies that the last step would have moved beyond the limits of poses: they stay where they
         were, at rest."""
-        lost = self._crowd.lost
-        return np.stack([self._crowd.copy_of(lost), self._crowd.local(lost)], axis=1)
+        return np.concatenate(
+            [np.stack([crowd.numbers[crowd.copy_of(crowd.lost)], crowd.local(crowd.lost)], axis=1) for crowd in self._crowds]
+        )
 
     # Masses and surfaces, which may differ from copy to copy
-
-    def _column(self, name: str) -> Any:
-        return self._crowd.by_copy(getattr(self._crowd._bodies, name))[:, self._rows]
 
     def _set_column(
         self, method: str, name: str, value: npt.ArrayLike, copies: npt.ArrayLike | None, handles: npt.ArrayLike | None
     ) -> None:
-        chosen, rows, flat = self._where(copies, handles)
-        fresh = self._whole(value, name, len(chosen), len(rows), ())
-        with self._named(chosen, len(rows)):
-            getattr(self._crowd, method)(self._crowd._bodies.handles(flat), fresh)
+        chosen, rows = self._who(copies, handles)
+        self._call(method, chosen, rows, self._whole(value, name, len(chosen), len(rows), ()))
 
     def mass(self) -> Floats:
         """(N, bodies) kg; NaN where none is known."""
-        return np.asarray(self._column("mass"))
+        return np.asarray(self._bodies("mass", None, None))
 
     def set_mass(self, mass: npt.ArrayLike, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None) -> None:
         """Give bodies other masses, (N, bodies), (bodies,) or one, kg; as `World.set_mass`."""
@@ -278,7 +348,7 @@ class WorldBatch:
 
     def friction(self) -> Floats:
         """(N, bodies) coefficients."""
-        return np.asarray(self._column("friction"))
+        return np.asarray(self._bodies("friction", None, None))
 
     def set_friction(
         self, friction: npt.ArrayLike, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None
@@ -288,7 +358,7 @@ class WorldBatch:
 
     def restitution(self) -> Floats:
         """(N, bodies) coefficients."""
-        return np.asarray(self._column("restitution"))
+        return np.asarray(self._bodies("restitution", None, None))
 
     def set_restitution(
         self, restitution: npt.ArrayLike, copies: npt.ArrayLike | None = None, handles: npt.ArrayLike | None = None
@@ -313,20 +383,24 @@ class WorldBatch:
         copies: npt.ArrayLike | None,
         handles: npt.ArrayLike | None,
     ) -> None:
-        chosen, rows, flat = self._where(copies, handles)
+        chosen, rows = self._who(copies, handles)
         found = self._whole(value, name, len(chosen), len(rows), (3,))
+        where = None if points is None else self._whole(points, "points", len(chosen), len(rows), (3,))
         # Bodies that nothing pushes may have a 0 in the array.
-        acts = np.flatnonzero(found.any(axis=1))
-        given = {} if points is None else {"points": self._whole(points, "points", len(chosen), len(rows), (3,))[acts]}
-        bodies = self._crowd._bodies
-        wrong = (self._crowd.static(bodies.handles(flat[acts])) | bodies.kinematic[flat[acts]]).nonzero()[0]
-        if len(wrong):
-            copy, body = divmod(int(acts[wrong[0]]), len(rows))
+        acts: Bools = np.asarray(found.any(axis=2))
+        table = self._world._bodies
+        wrong = acts & ((table.rules[rows, STATIC] != 0) | table.kinematic[rows])
+        if wrong.any():
+            copy, body = np.argwhere(wrong)[0]
             raise InvalidInputError(
                 f"{name}: copy {int(chosen[copy])}, body {body}: acts on a static or kinematic body, which nothing pushes; "
                 "expected 0"
             )
-        getattr(self._crowd, method)(bodies.handles(flat[acts]), found[acts], **given)
+        for crowd, mine, own in self._split(chosen):
+            some = acts[mine]
+            handles_of = crowd._bodies.handles((own[:, None] * crowd.size + rows)[some])
+            given = {} if where is None else {"points": where[mine][some]}
+            getattr(crowd, method)(handles_of, found[mine][some], **given)
 
     def apply_force(
         self,
@@ -359,57 +433,68 @@ class WorldBatch:
 
     # Joints
 
-    def _joint_places(self) -> tuple[Ints, Ints]:
+    def _joint_places(self, crowd: Crowd) -> tuple[Ints, Ints]:
         """(J,) copy and column of each joint that is there."""
-        return self._crowd.joint_copies(), np.searchsorted(self._joint_handles, self._crowd._joints.handle)
+        return crowd.joint_copies(), np.searchsorted(self._joint_handles, crowd._joints.handle)
 
-    def _by_joint(self, column: Floats) -> Floats:
-        """(N, joints, ...) of rows of joints; NaN of those that broke."""
-        found = np.full((len(self), len(self._joint_handles), *column.shape[1:]), np.nan)
-        found[self._joint_places()] = column
-        return found
+    def _by_joint(self, name: str) -> Floats:
+        """(N, joints, ...) of a column of joints; NaN of those that broke."""
+        parts = []
+        for crowd in self._crowds:
+            column = getattr(crowd._joints, name)
+            found = np.full((crowd.copies, len(self._joint_handles), *column.shape[1:]), np.nan)
+            found[self._joint_places(crowd)] = column
+            parts.append(found)
+        return np.concatenate(parts)
 
     def joint_values(self) -> Floats:
         """(N, joints) as of the last step: a hinge's angle, turns counted, and a ball's twist (radians), a slider's
         displacement, a distance (metres); 0 of a fixed joint; NaN of one that broke."""
-        return self._by_joint(self._crowd._joints.value)
+        return self._by_joint("value")
 
     def joint_loads(self) -> tuple[Floats, Floats]:
         """(N, joints, 3) force, N, and (N, joints, 3) torque about the joint's point, N m, of joints on their `body`: means
         over the last step, world frame; NaN of joints that broke."""
-        found = self._by_joint(self._crowd._joints.load)
+        found = self._by_joint("load")
         return found[:, :, :3], found[:, :, 3:]
 
     @property
     def broken(self) -> Ints:
         """(K, 2) copy and handle of joints that broke in the last step."""
-        return self._crowd.broken
+        found = [np.stack([crowd.numbers[crowd.broken[:, 0]], crowd.broken[:, 1]], axis=1) for crowd in self._crowds]
+        return np.concatenate(found)
 
-    def _joint_table_rows(self, joints: npt.ArrayLike | None, copies: Ints) -> tuple[Ints, Ints]:
-        """((M, K) rows of the crowd's joints, -1 for those that broke; columns of the joints named)."""
-        columns = np.arange(len(self._joint_handles)) if joints is None else self._world._joints.rows(joints)
-        table = np.full((len(self), len(self._joint_handles)), -1)
-        table[self._joint_places()] = np.arange(len(self._crowd._joints))
-        return table[copies][:, columns], columns
+    def _joint_columns(self, joints: npt.ArrayLike | None) -> Ints:
+        return np.arange(len(self._joint_handles)) if joints is None else self._world._joints.rows(joints)
+
+    def _joint_table_rows(self, crowd: Crowd, columns: Ints, copies: Ints) -> Ints:
+        """(M, K) rows of a crowd's joints, -1 for those that broke."""
+        table = np.full((crowd.copies, len(self._joint_handles)), -1)
+        table[self._joint_places(crowd)] = np.arange(len(crowd._joints))
+        return table[copies][:, columns]
 
     def set_targets(
         self, targets: npt.ArrayLike, joints: npt.ArrayLike | None = None, copies: npt.ArrayLike | None = None
     ) -> None:
         """Give motors other targets: (N, joints), (joints,) or one speed or position, as the motors are. Joints that broke are
         passed over."""
-        chosen = self._copies(copies)
-        rows, columns = self._joint_table_rows(joints, chosen)
+        chosen, columns = self._copies(copies), self._joint_columns(joints)
         fresh = self._whole_joints(targets, len(chosen), len(columns))
-        there = rows >= 0
-        bare = there & (self._crowd._joints.reals[np.where(there, rows, 0), at.MOTOR] == at.NO_MOTOR) if rows.size else there
-        if bare.any():
-            copy, joint = np.argwhere(bare)[0]
-            raise InvalidInputError(
-                f"targets: joint {int(self._joint_handles[columns[joint]])} of copy {int(chosen[copy])} has no motor; name the "
-                "joints that have one, or set_motor first"
-            )
-        changed = self._crowd._put_targets(rows[there], fresh[there])
-        self._crowd.resting[self._crowd.joint_copies()[changed]] = False
+        found = [(*part, self._joint_table_rows(part[0], columns, part[2])) for part in self._split(chosen)]
+        for crowd, mine, _, rows in found:
+            there = rows >= 0
+            bare = there.copy()
+            bare[there] = crowd._joints.reals[rows[there], at.MOTOR] == at.NO_MOTOR
+            if bare.any():
+                copy, joint = np.argwhere(bare)[0]
+                handle, number = int(self._joint_handles[columns[joint]]), int(chosen[mine[copy]])
+                raise InvalidInputError(
+                    f"targets: joint {handle} of copy {number} has no motor; name the joints that have one, or set_motor first"
+                )
+        for crowd, mine, _, rows in found:
+            there = rows >= 0
+            changed = crowd._put_targets(rows[there], fresh[mine][there])
+            crowd.resting[crowd.joint_copies()[changed]] = False
 
     def _whole_joints(self, targets: npt.ArrayLike, copies: int, joints: int) -> Floats:
         array = finite_array(targets, "targets")
@@ -421,27 +506,28 @@ class WorldBatch:
 
     def set_motor(self, joints: npt.ArrayLike, motor: Motor | None, copies: npt.ArrayLike | None = None) -> None:
         """Drive one or more joints of copies by another motor, or by none."""
-        chosen = self._copies(copies)
-        rows, columns = self._joint_table_rows(joints, chosen)
+        chosen, columns = self._copies(copies), self._joint_columns(joints)
         reals = np.zeros(at.REALS)
         put_motor(reals, motor)
-        table = self._crowd._joints
         if motor is not None and (self._world._joints.kind[columns, 0] == at.FIXED).any():
             raise InvalidInputError("joints: a fixed joint takes no motor")
-        flat = rows[rows >= 0]
         part = slice(at.MOTOR, at.MOTOR_DAMPING + 1)
-        table.reals[flat, part] = reals[part]
-        table.impulses[flat, at.DRIVEN] = 0.0
-        self._crowd._wake_jointed(flat)
-        self._crowd.resting[chosen] = False
+        for crowd, _, own in self._split(chosen):
+            rows = self._joint_table_rows(crowd, columns, own)
+            flat = rows[rows >= 0]
+            crowd._joints.reals[flat, part] = reals[part]
+            crowd._joints.impulses[flat, at.DRIVEN] = 0.0
+            crowd._wake_jointed(flat)
+            crowd.resting[own] = False
 
     # Contacts
 
     @property
     def contact_hook(self) -> ContactHook | None:
-        """`hook(contacts, generators)` is called in each step with the contacts that were found, before they are solved: all
-        copies at once, or those that take part. It may write over `keep`, `normal`, `depth`, `friction`, `restitution` and
-        `surface_velocity`; `contacts.copy` says whose each one is, and generators[k] is the random generator of copy k."""
+        """`hook(contacts, generators)` is called in each step with the contacts that were found, before they are solved: of
+        some copies at a time, of each once a step or part of it. It may write over `keep`, `normal`, `depth`, `friction`,
+        `restitution` and `surface_velocity`; `contacts.copy` says whose each one is, and generators[k] is the random generator
+        of copy k."""
         return self._hook
 
     @contact_hook.setter
@@ -449,38 +535,52 @@ class WorldBatch:
         if hook is not None and not callable(hook):
             raise InvalidInputError(f"contact_hook: expected a function of contacts and generators, got {type(hook).__name__}")
         self._hook = hook
-        self._crowd.set_hook(None if hook is None else lambda contacts: hook(contacts, self.generators))
+        called = None if hook is None else self._asked_alone(lambda contacts: hook(contacts, self.generators))
+        for crowd in self._crowds:
+            crowd.set_hook(called)
 
     def contacts(self, *, margin: float = 0.0, max_points: int = MANIFOLD_POINTS) -> BatchContacts:
         """Contact points of all copies as they are now, as `World.contacts` finds them. Steps and events do not notice."""
         margin, max_points = as_positive(margin, "margin", zero=True), as_max_points(max_points)
-        crowd = self._crowd
-        crowd._begin("contacts")
-        kept, crowd._records = crowd._records, ContactRecords()
-        try:
-            found = find_contacts(crowd, margin, max_points)
-        finally:
-            crowd._records = kept
-        columns = {field.name: getattr(found, field.name) for field in fields(WorldContacts)}
-        copy, pair_copy = crowd.copy_of(found.handle_a), crowd.copy_of(found.pairs[:, 0])
-        for name in ("handle_a", "handle_b", "pairs", "rows"):
-            columns[name] = crowd.local(columns[name])
-        return BatchContacts(**columns, copy=copy, pair_copy=pair_copy)
+        parts, total = [], 0
+        for crowd in self._crowds:
+            crowd._begin("contacts")
+            kept, crowd._records = crowd._records, ContactRecords()
+            try:
+                found = find_contacts(crowd, margin, max_points)
+            finally:
+                crowd._records = kept
+            columns = {field.name: getattr(found, field.name) for field in fields(WorldContacts)}
+            columns["copy"] = crowd.numbers[crowd.copy_of(found.handle_a)]
+            columns["pair_copy"] = crowd.numbers[crowd.copy_of(found.pairs[:, 0])]
+            for name in ("handle_a", "handle_b", "pairs", "rows"):
+                columns[name] = crowd.local(columns[name])
+            columns["start"] = columns["start"] + total
+            total += len(found.depth)
+            parts.append(columns)
+        return BatchContacts(**_joined(parts))
 
     def step_contacts(self) -> BatchStepContacts:
         """The contacts of the last step, as they were solved, with the impulses that they gave."""
-        found, crowd = self._crowd._step_contacts, self._crowd
-        a, b = found.handle_a, found.handle_b
-        return step_contacts_of(found, crowd.local(a), crowd.local(b), crowd.copy_of(a))
+        parts = []
+        for crowd in self._crowds:
+            found = crowd._step_contacts
+            columns = {field.name: getattr(found, field.name) for field in fields(StepContacts)}
+            columns["copy"] = crowd.numbers[crowd.copy_of(found.handle_a)]
+            columns["handle_a"], columns["handle_b"] = crowd.local(found.handle_a), crowd.local(found.handle_b)
+            parts.append(columns)
+        return BatchStepContacts(**_joined(parts))
 
     def events(self) -> BatchEvents:
         """Pairs of bodies that began to touch, still touch, or no longer do: the last step against the one before."""
-        records, crowd = self._crowd._records, self._crowd
-        found = events_between(records.touches_before, records.touches)
-        columns = {name: getattr(found, name) for name in found.__dataclass_fields__}
-        copy = crowd.copy_of(found.handle_a)
-        columns["handle_a"], columns["handle_b"] = crowd.local(found.handle_a), crowd.local(found.handle_b)
-        return BatchEvents(**columns, copy=copy)
+        parts = []
+        for crowd in self._crowds:
+            found = events_between(crowd._records.touches_before, crowd._records.touches)
+            columns = {name: getattr(found, name) for name in found.__dataclass_fields__}
+            columns["copy"] = crowd.numbers[crowd.copy_of(found.handle_a)]
+            columns["handle_a"], columns["handle_b"] = crowd.local(found.handle_a), crowd.local(found.handle_b)
+            parts.append(columns)
+        return BatchEvents(**_joined(parts))
 
     # Time
 
@@ -494,7 +594,21 @@ class WorldBatch:
         """
         if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
             raise InvalidInputError(f"substeps: expected a whole number of at least 1, got {substeps!r}")
-        step_crowd(self._crowd, as_positive(dt, "dt"), int(substeps))
+        seconds = as_positive(dt, "dt")
+        threads = min(len(self._crowds), core_count() if self._threads is None else self._threads)
+        waiting = iter(self._crowds)
+
+        def work() -> None:
+            # `next` of a list's iterator is one step under the GIL, so that no crowd is taken twice.
+            for crowd in waiting:
+                step_crowd(crowd, seconds, int(substeps))
+
+        others = [executor(threads - 1).submit(work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            for other in others:
+                other.result()
 
     def reset(self, indices: npt.ArrayLike | None = None, seeds: npt.ArrayLike | None = None) -> None:
         """Put copies, by default all, back to the world as it was when the batch was made, to the last bit.
@@ -507,31 +621,34 @@ class WorldBatch:
         copies = self._copies(indices)
         if seeds is not None:
             self._seed(copies, seeds)
-        if len(copies):
-            put(self._crowd, copies, gather(self._first, np.zeros(len(copies), np.int64)))
+        for crowd, _, own in self._split(copies):
+            put(crowd, own, gather(self._first, np.zeros(len(own), np.int64)))
 
     def world(self, k: int) -> World:
         """A `World` equal to copy k: it goes on as the copy does, to the last bit. Hooks and generators are not in it."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise InvalidInputError(f"k: expected the number of a copy, got {k!r}")
-        return world_of(self._crowd, int(self._copies(k)[0]), self._world)
+        crowd, _, own = next(self._split(self._copies(k)))
+        return world_of(crowd, int(own[0]), self._world)
 
     def state(self, copies: npt.ArrayLike | None = None) -> BatchState:
         """Copies, by default all, as they are now, with their generators, for `restore`."""
         chosen = self._copies(copies)
-        return BatchState(gather(self._crowd, chosen), [self.generators[k].bit_generator.state for k in chosen.tolist()])
+        pieces = [(mine, gather(crowd, own)) for crowd, mine, own in self._split(chosen)]
+        return BatchState(self, pieces, [self.generators[k].bit_generator.state for k in chosen.tolist()])
 
     def restore(self, state: BatchState, copies: npt.ArrayLike | None = None) -> None:
         """Put the copies of a `state` of this batch, in their order, over as many copies."""
         chosen = self._copies(copies)
-        if not isinstance(state, BatchState) or state._crowd._shapes is not self._crowd._shapes:
+        if not isinstance(state, BatchState) or state._batch is not self:
             raise InvalidInputError("state: expected what WorldBatch.state gave, of this batch")
         if len(state) != len(chosen):
             raise InvalidInputError(f"copies: expected as many as the state has, {len(state)}, got {len(chosen)}")
-        if len(chosen):
-            put(self._crowd, chosen, state._crowd)
-            for k, stream in zip(chosen.tolist(), state._streams, strict=True):
-                self.generators[k].bit_generator.state = stream
+        for places, kept in state._pieces:
+            for crowd, mine, own in self._split(chosen[places]):
+                put(crowd, own, gather(kept, mine))
+        for k, stream in zip(chosen.tolist(), state._streams, strict=True):
+            self.generators[k].bit_generator.state = stream
 
     def _seed(self, copies: Ints, seeds: npt.ArrayLike) -> None:
         given = np.atleast_1d(whole_array(seeds, "seeds"))
