@@ -12,13 +12,14 @@ from thud._core.decorators import kernel
 MARKED = 63
 
 
-@kernel("i8[:,::1], f8[::1], u8[::1], i8[::1]")
-def colour_pairs(rows, moves, marks, colour_out):
-    """The lowest colour that neither body has yet, pair by pair in order; returns the number of colours. `moves` (N,):
-    positive for bodies that are moved; `marks` (N,): room."""
-    marks[:] = np.uint64(0)
+@kernel(inner="i8[:,::1], i8, f8[::1], u8[::1], i8[::1]")
+def colour_rows(rows, count, moves, marks, colour_out):
+    """The lowest colour that neither body has yet, of the first `count` pairs in order; returns the number of colours. `moves`
+    (N,): positive for bodies that are moved; `marks` (N,): room."""
+    for k in range(moves.shape[0]):
+        marks[k] = np.uint64(0)
     beyond, most = np.int64(0), np.int64(0)
-    for k in range(rows.shape[0]):
+    for k in range(count):
         a, b = rows[k, 0], rows[k, 1]
         seen = np.uint64(0)
         if moves[a] > 0.0:
@@ -40,18 +41,31 @@ def colour_pairs(rows, moves, marks, colour_out):
     return most
 
 
-@kernel("i8[::1], i8[::1], i8, i8, i8[::1], i8[::1], i8[::1]")
-def sort_colours(colour, weight, colours, weights, count, order_out, starts_out):
-    """Order by colour, within it by `weight` from large to small (below `weights`), then by place. `starts_out` (colours + 1,):
-    first place of each colour. `count` (colours * weights + 1,): room."""
-    count[:] = 0
-    for k in range(colour.shape[0]):
+@kernel("i8[:,::1], f8[::1], u8[::1], i8[::1]")
+def colour_pairs(rows, moves, marks, colour_out):
+    """`colour_rows` of all pairs."""
+    return colour_rows(rows, rows.shape[0], moves, marks, colour_out)
+
+
+@kernel(inner="i8, i8[::1], i8[::1], i8, i8, i8[::1], i8[::1], i8[::1]")
+def order_by_colour(many, colour, weight, colours, weights, count, order_out, starts_out):
+    """Order of the first `many` by colour, within it by `weight` from large to small (below `weights`), then by place.
+    `starts_out` (colours + 1,): first place of each colour. `count` (colours * weights + 1,): room."""
+    for c in range(colours * weights + 1):
+        count[c] = 0
+    for k in range(many):
         count[colour[k] * weights + weights - 1 - weight[k] + 1] += 1
     for c in range(colours * weights):
         count[c + 1] += count[c]
     for c in range(colours + 1):
         starts_out[c] = count[c * weights]
-    for k in range(colour.shape[0]):
+    for k in range(many):
         key = colour[k] * weights + weights - 1 - weight[k]
         order_out[count[key]] = k
         count[key] += 1
+
+
+@kernel("i8[::1], i8[::1], i8, i8, i8[::1], i8[::1], i8[::1]")
+def sort_colours(colour, weight, colours, weights, count, order_out, starts_out):
+    """`order_by_colour` of all."""
+    order_by_colour(colour.shape[0], colour, weight, colours, weights, count, order_out, starts_out)

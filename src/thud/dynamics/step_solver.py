@@ -8,8 +8,6 @@ between: the bytes do not depend on their number.
 
 from __future__ import annotations
 
-import numpy as np
-
 from thud._core.decorators import device, kernel
 from thud.dynamics.contact_solver import begin_groups, begin_patches, end_patches, restitute, solve_contacts, warm_contacts
 from thud.dynamics.joint_solver import place_joints, solve_joints, sum_joints, warm_joints
@@ -25,12 +23,12 @@ def part_of(start, stop, member, members):
     return start + count * member // members, start + count * (member + 1) // members
 
 
-@kernel("contact_list, i8[::1], i8[::1], i8, contact_groups, i8[:,::1]")
-def group_patches(patches, order, starts, world_row, groups, lanes_out):
-    """Which lane of which group each patch has, (P, 2): four by four in `order`, a new group for each colour. `starts` (C +
-    1,): first place of each colour in `order`."""
+@kernel(inner="contact_list, i8[::1], i8[::1], i8, i8, contact_groups, i8[:,::1]")
+def group_rows(patches, order, starts, colours, world_row, groups, lanes_out):
+    """Which lane of which group each patch has, (P, 2): four by four in `order`, a new group for each of the colours. `starts`
+    (colours + 1,): first place of each colour in `order`."""
     g, row = 0, 0
-    for c in range(starts.shape[0] - 1):
+    for c in range(colours):
         groups.colours[c] = g
         for place in range(starts[c], starts[c + 1]):
             lane = (place - starts[c]) % 4
@@ -42,14 +40,52 @@ def group_patches(patches, order, starts, world_row, groups, lanes_out):
                 # The first one of a group has the most points. Its room is made empty.
                 groups.points[g], groups.first[g] = patches.rows[p, 3], row
                 end = row + PATCH + POINT * patches.rows[p, 3]
-                groups.reals[row:end] = 0.0
+                for k in range(row, end):
+                    for lane_k in range(4):
+                        groups.reals[k, lane_k] = 0.0
                 row = end
                 for k in range(4):
                     groups.rows[g, 0, k] = groups.rows[g, 1, k] = world_row
         if starts[c + 1] > starts[c]:
             g += 1
-    groups.colours[starts.shape[0] - 1] = g
+    groups.colours[colours] = g
     return g
+
+
+@kernel("contact_list, i8[::1], i8[::1], i8, contact_groups, i8[:,::1]")
+def group_patches(patches, order, starts, world_row, groups, lanes_out):
+    """`group_rows` of one world."""
+    return group_rows(patches, order, starts, starts.shape[0] - 1, world_row, groups, lanes_out)
+
+
+@kernel(
+    inner="solver_bodies, contact_groups, i8, contact_list, point_columns, i8[:,::1], i8, joint_rows, i8, f8[:,::1], f8, i8,"
+    " f8, f8, f8, f8"
+)
+def solve_alone(
+    bodies, groups, last, patches, points, lanes, many, joints, joined, soft, h, substeps, fastest, slop, threshold, share,
+):  # fmt: skip
+    """A whole step by one thread: the first `last` groups, `many` patches and `joined` joints. Groups and joints stand in the
+    order of their colours, so that one thread goes through them in a row."""
+    rows = bodies.reals.shape[0]
+    begin_bodies(bodies, 0, rows)
+    begin_patches(bodies, groups, lanes, patches, points, 0, many, soft)
+    begin_groups(bodies, groups, 0, last)
+    place_joints(bodies, joints, 0, joined, h)
+    for _ in range(substeps):
+        accelerate(bodies, 0, rows, h)
+        warm_joints(bodies, joints, 0, joined)
+        warm_contacts(bodies, groups, 0, last)
+        solve_joints(bodies, joints, 0, joined, h, 1)
+        solve_contacts(bodies, groups, 0, last, h, fastest, slop, 1)
+        move(bodies, 0, rows, h)
+        place_joints(bodies, joints, 0, joined, h)
+        solve_joints(bodies, joints, 0, joined, h, 0)
+        solve_contacts(bodies, groups, 0, last, h, fastest, slop, 0)
+        sum_joints(bodies, joints, 0, joined)
+    restitute(bodies, groups, 0, last, threshold)
+    end_bodies(bodies, 0, rows)
+    end_patches(groups, lanes, patches, points, 0, many, share)
 
 
 @kernel(
@@ -57,11 +93,18 @@ def group_patches(patches, order, starts, world_row, groups, lanes_out):
     " f8, i8, f8, f8, f8, f8"
 )
 def solve_step(
-    member, members, meeting, bodies, groups, patches, points, lanes, joints, joint_colours, soft, dt, substeps, fastest, slop,
+    member, members, meeting, bodies, groups, patches, points, lanes, joints, joint_colours, soft, h, substeps, fastest, slop,
     threshold, share,
 ):  # fmt: skip
-    """A whole step, in place, by one member of a team: bodies, and the impulses of points and joints."""
-    h = dt / np.float64(substeps)
+    """A whole step, in place, by one member of a team: bodies, and the impulses of points and joints. `h`: seconds of a
+    sub-step."""
+    if members == 1:
+        last = groups.colours[groups.colours.shape[0] - 1]
+        solve_alone(
+            bodies, groups, last, patches, points, lanes, lanes.shape[0], joints, joints.rows.shape[0], soft, h, substeps,
+            fastest, slop, threshold, share,
+        )  # fmt: skip
+        return
     first, last = part_of(0, bodies.reals.shape[0], member, members)
     begin_bodies(bodies, first, last)
     wait(meeting, members)

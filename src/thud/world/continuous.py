@@ -21,7 +21,6 @@ import numpy.typing as npt
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
-from thud.broadphase.boxes import Boxes
 from thud.dynamics.tolerances import FAST, HOLD_ROUNDS, IMPACT_GAP, IMPACT_ROUNDS
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import dot, load3, sub
@@ -71,6 +70,8 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     if not (fast & (role != STILL)).any():
         return None
     moves, free = role != STILL, role == FREE
+    # Nothing else happens in copies of a world in which nothing is fast.
+    moves &= world._in_copies_of(np.flatnonzero(fast))
     inverse_mass = np.where(free, 1.0 / np.where(free, bodies.mass[:used], 1.0), 0.0)
     pressed = _pressed(contacts, thick, fast)
     hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)
@@ -85,8 +86,14 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     after[late] = _poses_at(before[late], motion[late], time[late])
     # What touched those that stopped does not go on through them.
     inverse_mass[late] = 0.0
-    hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)
+    hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world), inverse_mass, before, HOLD_ROUNDS, after)
     return time
+
+
+def _of_copies(pressed: Pressed, copies: Ints, world: World) -> Pressed:
+    """Those of some copies of a world; a world that is alone is one."""
+    chosen = np.isin(world._copies_of(pressed.pairs[:, 0]), copies)
+    return pressed if chosen.all() else Pressed._make(np.ascontiguousarray(column[chosen]) for column in pressed)
 
 
 def _rooms(pairs: Ints, thick: Floats, reach: Floats, free: Bools) -> Floats:
@@ -184,7 +191,7 @@ def _swept_pairs(world: World, motion: Floats, fast: Bools) -> Ints:
     way, turn = np.ascontiguousarray(motion[:, :3]), np.ascontiguousarray(motion[:, 3:])
     arguments = (packed, shape_rows, bodies.shape, bodies.poses, way, turn, 1.0, bodies.bounds, rows, bounds)
     run_rows(swept_boxes, len(rows), world.threads, *arguments)
-    found = world._filtered(world._swept_phase.pairs(Boxes(bounds, world._current_rules()), threads=world.threads))
+    found = world._swept_pairs(bounds)
     return found[fast[found].any(axis=1)]
 
 
@@ -235,6 +242,9 @@ def _first_times(
         if np.array_equal(start, time):
             return time
     # Not settled: what moves together up to the first stop of the two was looked at.
+    open_copies = np.unique(world._copies_of(np.flatnonzero(start != time)))
+    pairs = pairs[np.isin(world._copies_of(pairs[:, 0]), open_copies)]
+    pressed = _of_copies(pressed, open_copies, world)
     while True:
         start = time.copy()
         _stop_behind(pressed, motion, time, free)

@@ -94,7 +94,7 @@ def _renew(world: World, pairs: Ints, reaches: Reaches, follow: bool, limit: int
         stats.narrow_tested += int(many[ASKED])
         stats.kept_axes += int(many[PARTED])
         stats.kept_pairs += int(many[KEPT] + many[FOLLOWED] + many[ELSEWHERE_KEPT] + many[ELSEWHERE_FOLLOWED])
-        records.elsewhere = _elsewhere(world, pairs, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
+        records.elsewhere = _elsewhere(world, pairs, follow, limit, out) if many[ELSEWHERE:].any() else NOTHING_ELSEWHERE
     records.keep_pairs(out, limit)
 
 
@@ -127,7 +127,7 @@ def _find(
     return out._replace(points=np.concatenate(points), features=np.concatenate(features))
 
 
-def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsewhere:
+def _elsewhere(world: World, pairs: Ints, follow: bool, limit: int, out: PairRecords) -> Elsewhere:
     """Contacts of the pairs that the kernel left, those that changed asked anew. Writes their counts, places and status."""
     scene, stats = world._scene(), world.stats
     rows = np.flatnonzero(out.how >= ELSEWHERE)
@@ -148,7 +148,8 @@ def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsew
     old = world._records.elsewhere
     reals, ints, total = [old.reals], [old.ints], len(old.ints)
     with stats.phase("narrow"):
-        for part, reach in _by_margin(ask, out.frames[ask, MARGIN]):
+        groups = _by_margin(ask, out.frames[ask, MARGIN]) if follow else [(ask, margin)] if len(ask) else []
+        for part, reach in groups:
             found = narrow.contacts(scene, pairs[part], reach, limit)
             fresh = Elsewhere.of(found)
             counts = np.bincount(found.row, minlength=len(part))
@@ -167,9 +168,12 @@ def _elsewhere(world: World, pairs: Ints, limit: int, out: PairRecords) -> Elsew
 
 
 def _by_margin(rows: Ints, margins: Floats) -> list[tuple[Ints, float]]:
-    """Rows that are looked for about as far, each group with the farthest: the triangles within reach grow with it."""
-    classes = np.ceil(np.log2(np.maximum(margins, np.finfo(float).tiny))).astype(np.int64)
-    return [(rows[classes == number], float(margins[classes == number].max())) for number in np.unique(classes)]
+    """Rows that are looked for about as far in a step, two groups to a factor of 2: the triangles within reach grow with it.
+    A group is looked for as far as any of it may be, so that what is found for a pair does not depend on who else is asked."""
+    mantissa, exponent = np.frexp(margins)
+    steps = np.where(mantissa > 0.75, 1.0, np.where(mantissa > 0.5, 0.75, mantissa))
+    bounds = np.ldexp(steps, exponent)
+    return [(rows[bounds == bound], bound) for bound in np.unique(bounds).tolist()]
 
 
 def _placed(world: World) -> WorldContacts:

@@ -152,13 +152,18 @@ class JointTable:
         self.impulses[rows], self.value[rows] = joints.impulses[own], joints.value[own]
         self.load[...] = 0.0
         self.load[rows] = joints.wrench[own] / dt
-        size = np.stack([np.linalg.norm(self.load[:, :3], axis=1), np.linalg.norm(self.load[:, 3:], axis=1)], axis=1)
-        broken: Bools = np.asarray((size > self.breaks).any(axis=1))
-        gone, ends = self.handle[broken], self.bodies[broken]
+        broken, ends = self.broken()
+        gone = self.handle[broken]
         if len(gone):
             self.keep(~broken)
             self.changes += 1
         return gone, ends[ends != WORLD] & ROW_MASK
+
+    def broken(self) -> tuple[Bools, Ints]:
+        """(J,) joints whose load is more than they bear, and (K, 2) handles of their bodies."""
+        size = np.stack([np.linalg.norm(self.load[:, :3], axis=1), np.linalg.norm(self.load[:, 3:], axis=1)], axis=1)
+        found: Bools = np.asarray((size > self.breaks).any(axis=1))
+        return found, self.bodies[found]
 
 
 _NO_JOINTS = JointRows(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Bools, Floats, Ints, finite_array
 from thud.broadphase.boxes import STATIC
 from thud.dynamics import joint_types as at
 from thud.errors import InvalidInputError
+from thud.world.body_gates import each, refuse_rows
 from thud.world.body_rows import ROW_MASK
 from thud.world.columns import BodyColumns
 from thud.world.joint_table import WORLD, JointTable
@@ -110,6 +111,26 @@ class WorldJoints(BodyColumns):
         self._joints.impulses[rows, at.DRIVEN] = 0.0
         self._joints.changes += 1
         self._wake_jointed(rows)
+
+    def set_targets(self, joints: npt.ArrayLike, targets: npt.ArrayLike) -> None:
+        """Give the motors of N joints other targets, one or N: speeds, or positions, as the motors are; all else of them stays,
+        and the impulses too. What is asked to do as before is not woken."""
+        rows = self._joints.rows(joints)
+        fresh = each(finite_array(targets, "targets"), len(rows), "targets")
+        refuse_rows(
+            self._joints.reals[rows, at.MOTOR] == at.NO_MOTOR, "targets", "is of a joint without a motor; set_motor first"
+        )
+        self._put_targets(rows, fresh)
+
+    def _put_targets(self, rows: Ints, fresh: Floats) -> Ints:
+        """Returns the rows of joints whose targets are others now."""
+        changed = self._joints.reals[rows, at.TARGET] != fresh
+        rows = rows[changed]
+        if len(rows):
+            self._joints.reals[rows, at.TARGET] = fresh[changed]
+            self._joints.changes += 1
+            self._wake_jointed(rows)
+        return rows
 
     def _wake_jointed(self, rows: npt.NDArray[Any]) -> None:
         """Wake the bodies of joints."""

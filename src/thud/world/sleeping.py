@@ -47,6 +47,7 @@ def wake_rows(world: World, rows: Ints) -> None:
     world._resting = None
     if not bodies.asleep[:used].any():
         return
+    rows = rows[world._with_sleepers()[rows]]
     marked = np.zeros(used, np.bool_)
     marked[rows] = True
     for pairs in (world._records.points.pairs, world._joints.bodies[(world._joints.bodies != WORLD).all(axis=1)]):
@@ -73,7 +74,8 @@ def wake_placed(world: World) -> None:
     if not bodies.asleep[:used].any():
         return
     if world._gravity_before is not None and not np.array_equal(world._gravity_before, world.gravity):
-        bodies.asleep[:used], bodies.calm[:used] = False, 0.0
+        some = world._with_sleepers()
+        bodies.asleep[:used][some], bodies.calm[:used][some] = False, 0.0
         return
     rows = np.flatnonzero((bodies.revision[:used] != bodies.slept[:used]).any(axis=1) & bodies.alive[:used])
     if len(rows):
@@ -118,12 +120,12 @@ def fall_asleep(world: World, dt: float) -> None:
         bodies.calm, np.empty(used, np.bool_), bodies.asleep,
     )  # fmt: skip
     free = world._islands >= 0
-    if bodies.asleep[:used][free].all() and not _driven(world).any():
+    if bodies.asleep[:used][free].all() and not driven(world).any():
         world._update()
         world._resting = _signs(world)
 
 
-def _driven(world: World) -> Bools:
+def driven(world: World) -> Bools:
     """(used,) bodies that move by their velocities."""
     bodies, used = world._bodies, world._bodies.used
     moving = bodies.velocity[:used].any(axis=1) | bodies.angular_velocity[:used].any(axis=1)

@@ -102,11 +102,13 @@ def responds(bodies: Bodies) -> Bools:
     return bodies.present() & (bodies.rules[:used, STATIC] == 0) & ~bodies.kinematic[:used] & ~bodies.sensor[:used]
 
 
-def fill_masses(bodies: Bodies, shapes: ShapeSet) -> None:
-    """See `WorldPhysics._fill_masses`."""
+def fill_masses(bodies: Bodies, shapes: ShapeSet) -> bool:
+    """See `WorldPhysics._fill_masses`. Returns whether there was something to do."""
     used = bodies.used
     free = bodies.alive[:used] & (bodies.rules[:used, STATIC] == 0) & ~bodies.kinematic[:used]
     rows = np.flatnonzero(free & np.isnan(bodies.mass[:used]))
+    if not len(rows):
+        return False
     for index in np.unique(bodies.shape[rows]).tolist():
         own = rows[bodies.shape[rows] == index]
         try:
@@ -115,6 +117,7 @@ def fill_masses(bodies: Bodies, shapes: ShapeSet) -> None:
             name = bodies.names.get(int(own[0]), f"handle {int(bodies.handles(own[:1])[0])}")
             raise type(error)(f"body {name}: {error}; give it a mass, or make it static or kinematic") from None
         bodies.mass[own], bodies.inertia[own], bodies.center_of_mass[own] = known.mass, known.inertia, known.center_of_mass
+    return True
 
 
 def centers_of(bodies: Bodies, rows: Ints) -> Floats:
@@ -199,8 +202,8 @@ def _find(world: World, dt: float) -> _Touching:
     found = follow_contacts(world, reaches, POINTS)
     with world.stats.phase("solve"):
         wake_touched(world, found, role)
-        contacts = _contacts(world, found)
-        return _Touching(role, contacts, _patches(world, found, contacts, role), smallest)
+        contacts = with_coefficients(world, found)
+        return _Touching(role, contacts, find_patches(world, found, contacts, role), smallest)
 
 
 def _solve(world: World, touching: _Touching, dt: float, substeps: int) -> None:
@@ -214,14 +217,14 @@ def _solve(world: World, touching: _Touching, dt: float, substeps: int) -> None:
         room = world._group_room = world._group_room or GroupRoom()
         groups, lanes = _groups(patches, solver, room)
         joints, colours, rows = world._joints.solver_rows(
-            solver.reals[:, INVERSE_MASS].copy(), np.nan_to_num(bodies.center_of_mass[: bodies.used]), *_locks(world, role)
+            solver.reals[:, INVERSE_MASS].copy(), np.nan_to_num(bodies.center_of_mass[: bodies.used]), *hold_locked(world, role)
         )
         kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
         points = PointColumns(contacts.point, contacts.normal, contacts.depth, contacts.impulse, np.ascontiguousarray(kept))
         share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * touching.smallest
         run_team(
             solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
-            contact_softness(dt / substeps), dt, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
+            contact_softness(dt / substeps), dt / substeps, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
         )  # fmt: skip
         records.columns, world._step_contacts = points.kept, contacts
         world._substep = dt / substeps
@@ -243,7 +246,7 @@ def roles(bodies: Bodies) -> npt.NDArray[np.uint8]:
     return role
 
 
-def _locks(world: World, role: npt.NDArray[np.uint8]) -> tuple[Ints, Ints, Floats]:
+def hold_locked(world: World, role: npt.NDArray[np.uint8]) -> tuple[Ints, Ints, Floats]:
     """Rows of free bodies with locked axes, bits of the axes, and where they are held: where they are, if they were placed
     since."""
     bodies, used = world._bodies, world._bodies.used
@@ -285,7 +288,7 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     return solver
 
 
-def _contacts(world: World, found: WorldContacts) -> StepContacts:
+def with_coefficients(world: World, found: WorldContacts) -> StepContacts:
     """What was found, with coefficients, after the hook."""
     bodies, many = world._bodies, len(found.depth)
     contacts = StepContacts(
@@ -303,7 +306,7 @@ def _contacts(world: World, found: WorldContacts) -> StepContacts:
     return contacts
 
 
-def _patches(world: World, found: WorldContacts, contacts: StepContacts, role: npt.NDArray[np.uint8]) -> ContactList:
+def find_patches(world: World, found: WorldContacts, contacts: StepContacts, role: npt.NDArray[np.uint8]) -> ContactList:
     """Patches of contact that are solved, with their coefficients."""
     bodies = world._bodies
     rows = np.empty((len(found.point), 4), np.int64)

@@ -45,14 +45,19 @@ def known3(rows, k):
     return x if not math.isnan(x[0]) else (0.0, 0.0, 0.0)
 
 
-@kernel(
+#: Of `load_rows`.
+_LOAD = (
     "i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[::1],"
     " solver_bodies"
 )
-def load_bodies(
+
+
+@kernel(inner=_LOAD)
+def load_rows(
     start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, locked, gravity, out
 ):  # fmt: skip
-    """Rows [start, stop) of the table."""
+    """Rows [start, stop) of the table. Worlds and batches of them have it from here: it is compiled once, so that both have
+    the same bytes; as with all inner kernels of this file."""
     for k in range(start, stop):
         r, t, w = load_rotation(poses, k), load_translation(poses, k), load3(angular_velocity, k, 0)
         arm = rotate(r, known3(center, k))
@@ -67,17 +72,27 @@ def load_bodies(
         push, turn = none, none
         if role[k] == FREE:
             out.reals[k, INVERSE_MASS], out.reals[k, LOCKS] = 1.0 / mass[k], locked[k]
-            push = add_scaled(scale(load3(gravity.reshape(1, 3), 0, 0), gravity_scale[k]), load3(force, k, 0), 1.0 / mass[k])
+            push = add_scaled(scale((gravity[0], gravity[1], gravity[2]), gravity_scale[k]), load3(force, k, 0), 1.0 / mass[k])
             turn = load3(torque, k, 0)
         put3(out.acceleration, k, 0, push)
         put3(out.acceleration, k, 3, turn)
 
 
-@kernel("u1[::1], f8[:,::1], contact_list")
-def fastest_turn(role, angular_velocity, patches):
-    """The largest angular speed (rad/s) of what is FREE and has a contact where it is not round."""
+@kernel(_LOAD)
+def load_bodies(
+    start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, locked, gravity, out
+):  # fmt: skip
+    """`load_rows` of one world."""
+    load_rows(
+        start, stop, role, poses, velocity, angular_velocity, center, mass, gravity_scale, force, torque, locked, gravity, out
+    )  # fmt: skip
+
+
+@kernel(inner="i8, i8, u1[::1], f8[:,::1], contact_list")
+def turn_of_patches(start, stop, role, angular_velocity, patches):
+    """The largest angular speed (rad/s) of what is FREE and has a contact, of patches [start, stop), where it is not round."""
     fastest = 0.0
-    for k in range(patches.rows.shape[0]):
+    for k in range(start, stop):
         for side in range(2):
             body = patches.rows[k, side]
             if role[body] == FREE and patches.reals[k, 7 + side] == 0.0:
@@ -85,12 +100,19 @@ def fastest_turn(role, angular_velocity, patches):
     return math.sqrt(fastest)
 
 
-@kernel("u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], reaches")
-def find_reaches(role, bounds, velocity, gravity_scale, dt, gravity, out):
-    """How far each body's contacts are looked for: as far as it goes in the step, bounded by its size: what moves farther is
-    looked at by itself (`continuous.py`). Returns the least side of the boxes of what is FREE; 0 if nothing is."""
+@kernel("u1[::1], f8[:,::1], contact_list")
+def fastest_turn(role, angular_velocity, patches):
+    """`turn_of_patches` of one world."""
+    return turn_of_patches(0, patches.rows.shape[0], role, angular_velocity, patches)
+
+
+@kernel(inner="i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], reaches")
+def reaches_of_rows(start, stop, role, bounds, velocity, gravity_scale, dt, gravity, out):
+    """How far contacts of the bodies [start, stop) are looked for: as far as each goes in the step, bounded by its size: what
+    moves farther is looked at by itself (`continuous.py`). Returns the least side of the boxes of what is FREE; 0 if nothing
+    is."""
     smallest = math.inf
-    for k in range(role.shape[0]):
+    for k in range(start, stop):
         side = (bounds[k, 3] - bounds[k, 0], bounds[k, 4] - bounds[k, 1], bounds[k, 5] - bounds[k, 2])
         out.size[k] = 0.5 * norm(side)
         out.least[k] = out.reach[k] = 0.0
@@ -108,8 +130,14 @@ def find_reaches(role, bounds, velocity, gravity_scale, dt, gravity, out):
     return smallest if smallest < math.inf else 0.0
 
 
-@kernel("i8, i8, u1[::1], f8[:,::1], solver_bodies, f8, f8[:,::1], f8[:,::1], f8[:,::1], b1[::1]")
-def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocity_out, angular_velocity_out, lost_out):
+@kernel("u1[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], reaches")
+def find_reaches(role, bounds, velocity, gravity_scale, dt, gravity, out):
+    """`reaches_of_rows` of one world."""
+    return reaches_of_rows(0, role.shape[0], role, bounds, velocity, gravity_scale, dt, gravity, out)
+
+
+@kernel(inner="i8, i8, u1[::1], f8[:,::1], solver_bodies, f8, f8[:,::1], f8[:,::1], f8[:,::1], b1[::1]")
+def store_rows(start, stop, role, center, solved, farthest, poses_out, velocity_out, angular_velocity_out, lost_out):
     """The other way, of what is FREE or DRIVEN: poses, and velocities of what is FREE. What would leave the limits of poses,
     or is no number, is lost: its pose stays, and its velocity is 0."""
     for k in range(start, stop):
@@ -133,6 +161,12 @@ def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocit
         if role[k] == FREE:
             put3(velocity_out, k, 0, sub(v, cross(w, arm)))
             put3(angular_velocity_out, k, 0, w)
+
+
+@kernel("i8, i8, u1[::1], f8[:,::1], solver_bodies, f8, f8[:,::1], f8[:,::1], f8[:,::1], b1[::1]")
+def store_bodies(start, stop, role, center, solved, farthest, poses_out, velocity_out, angular_velocity_out, lost_out):
+    """`store_rows` of one world."""
+    store_rows(start, stop, role, center, solved, farthest, poses_out, velocity_out, angular_velocity_out, lost_out)
 
 
 @kernel("i8[:,::1], i8[::1], i8[::1], b1[::1], f8[::1], f8[::1], f8[:,::1], i8, i8, b1[::1], f8[::1], f8[::1], f8[:,::1]")

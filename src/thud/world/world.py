@@ -475,6 +475,22 @@ class World(WorldPhysics):
         self.stats.broad_pairs = len(found)
         return found
 
+    def _swept_pairs(self, bounds: Floats) -> Ints:
+        """(M, 2) rows whose boxes, (used, 6) of what they sweep, overlap."""
+        return self._filtered(self._swept_phase.pairs(Boxes(bounds, self._current_rules()), threads=self.threads))
+
+    def _copies_of(self, rows: Ints) -> Ints:
+        """Which copy of a world rows are of: a world that is alone is one."""
+        return np.zeros(len(rows), np.int64)
+
+    def _in_copies_of(self, rows: Ints) -> Bools:
+        """(used,) rows of the copies that some rows are of."""
+        return np.ones(self._bodies.used, np.bool_)
+
+    def _with_sleepers(self) -> Bools:
+        """(used,) rows of worlds in which a body sleeps: a world that is alone is one."""
+        return np.full(self._bodies.used, self._bodies.asleep[: self._bodies.used].any())
+
     # Queries
 
     def pairs(self) -> Ints:
@@ -791,9 +807,8 @@ class World(WorldPhysics):
         motion = self._motion(dt, "dt")
         with self.stats.phase("boxes"):
             bounds = self._swept_bounds(dt)
-        boxes = Boxes(bounds, self._current_rules())
         with self.stats.phase("broad"):
-            pairs = self._filtered(self._swept_phase.pairs(boxes, threads=self.threads))
+            pairs = self._swept_pairs(bounds)
         self.stats.broad_pairs = len(pairs)
         if not len(pairs):
             return _no_impacts()

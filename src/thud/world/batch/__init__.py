@@ -1,0 +1,1 @@
+"""Many copies of one world, stepped together: `WorldBatch`."""
