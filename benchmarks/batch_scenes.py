@@ -148,14 +148,16 @@ class RapierLoop:
     """A loop over worlds of rapier3d."""
 
     def __init__(self, scene: str, copies: int) -> None:
-        self.worlds = [self._boxes() if scene == "boxes" else self._walker(angles) for angles in targets(copies)]
+        made = [self._boxes() if scene == "boxes" else self._walker(angles) for angles in targets(copies)]
+        self.worlds, self.trunks = [world for world, _ in made], [first for _, first in made]
 
     @staticmethod
-    def _boxes() -> Any:
-        return Rapier(boxes(10)).world
+    def _boxes() -> tuple[Any, Any]:
+        made = Rapier(boxes(10))
+        return made.world, made.handles[0]
 
     @staticmethod
-    def _walker(angles: Floats) -> Any:
+    def _walker(angles: Floats) -> tuple[Any, Any]:
         import rapier3d as rapier
 
         world = rapier.PhysicsWorld(gravity=GRAVITY)
@@ -183,7 +185,7 @@ class RapierLoop:
                 joint.set_motor_max_force(FORCE)
                 world.impulse_joints.insert(above, body, joint)
                 above, there = body, (x, y, z)
-        return world
+        return world, trunk
 
     def run(self, steps: int) -> None:
         """So many steps of each."""

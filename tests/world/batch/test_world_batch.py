@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -430,3 +431,12 @@ def test_targets_of_a_world():
         world.set_targets(world.joints()[0], 0.3)
         world.step(DT)
     assert abs(world.joint_values()[0] - 0.3) < 0.3
+
+
+def test_the_documentation_runs():
+    text = (Path(thud.__file__).parents[2] / "docs" / "world_batch.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["batch"].joint_values().shape == (64, 1)
+    assert 0.0 < names["batch"].time.max() < 0.51
