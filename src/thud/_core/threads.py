@@ -3,7 +3,9 @@ do not depend on the number of threads."""
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -29,9 +31,19 @@ def limit_cores(count: int | None) -> None:
     _limit = count
 
 
+#: What the system said last, and when: asking takes as long as a small kernel.
+_asked = (0, -math.inf)
+_ASK_AGAIN = 0.02
+
+
 def core_count() -> int:
-    """Cores this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores this process may use; a change is seen within 20 ms."""
+    global _asked
+    cores, when = _asked
+    now = time.monotonic()
+    if now - when > _ASK_AGAIN:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        _asked = (cores, now)
     return cores if _limit is None else min(cores, _limit)
 
 

@@ -12,6 +12,7 @@ from thud.math.pose import compose_rotation, load_rotation, load_translation, ro
 from thud.math.vec3 import dot, load3, norm
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, P3, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import BOX, CAPSULE, HALF_SPACE, SPHERE
+from thud.world.tolerances import REACH_SLACK
 
 
 @device
@@ -142,3 +143,15 @@ def swept_boxes(start, stop, packed, shape_rows, shape, poses, velocity, angular
             step = dt * velocity[i, axis]
             swept_out[i, axis] = max(bounds[i, axis] + min(step, 0.0) - more, -FARTHEST)
             swept_out[i, axis + 3] = min(bounds[i, axis + 3] + max(step, 0.0) + more, FARTHEST)
+
+
+@kernel("f8[:,::1], b1[::1], b1[::1], f8[::1], f8[:,::1]")
+def grown_boxes(bounds, alive, enabled, reach, bounds_out):
+    """Boxes of the bodies that are there, wider by a reach on each side: one of all, or one of each."""
+    for i in range(bounds_out.shape[0]):
+        more = reach[min(i, reach.shape[0] - 1)] * REACH_SLACK
+        here = alive[i] and enabled[i]
+        for axis in range(3):
+            lower, upper = bounds[i, axis], bounds[i, 3 + axis]
+            bounds_out[i, axis] = max(lower - more, -FARTHEST) if here else lower
+            bounds_out[i, 3 + axis] = min(upper + more, FARTHEST) if here else upper

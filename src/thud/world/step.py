@@ -216,9 +216,10 @@ def _solve(world: World, touching: _Touching, dt: float, substeps: int) -> None:
         solver = _solver_bodies(world, role)
         room = world._group_room = world._group_room or GroupRoom()
         groups, lanes = _groups(patches, solver, room)
-        joints, colours, rows = world._joints.solver_rows(
-            solver.reals[:, INVERSE_MASS].copy(), np.nan_to_num(bodies.center_of_mass[: bodies.used]), *hold_locked(world, role)
-        )
+        locks = hold_locked(world, role)
+        held = len(world._joints) or len(locks[0])
+        centers = np.nan_to_num(bodies.center_of_mass[: bodies.used]) if held else bodies.center_of_mass[:0]
+        joints, colours, rows = world._joints.solver_rows(solver.reals[:, INVERSE_MASS].copy(), centers, *locks)
         kept = records.columns if world._substep in (0.0, dt / substeps) else records.columns * (dt / substeps / world._substep)
         points = PointColumns(contacts.point, contacts.normal, contacts.depth, contacts.impulse, np.ascontiguousarray(kept))
         share, slop = min(1.0, dt / USUAL_SECONDS), SLOP_SIZE * touching.smallest
@@ -269,7 +270,8 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     bodies, used = world._bodies, world._bodies.used
     inertia = bodies.inertia[:used]
     known = world._moments
-    if known is None or known.given.shape != inertia.shape or not np.array_equal(known.given, inertia, equal_nan=True):
+    # By their bits: NaN, of bodies that have none, is then equal to itself.
+    if known is None or known.given.shape != inertia.shape or (known.given.view(np.int64) != inertia.view(np.int64)).any():
         known = world._moments = Moments.of(inertia)
     reals, rotation = np.empty((used + 1, BODY)), np.empty((used + 1, 9))
     reals[used], rotation[used] = 0.0, np.eye(3).ravel()
@@ -353,8 +355,8 @@ def _put_back(world: World, solver: SolverBodies, role: npt.NDArray[np.uint8], d
         store_bodies, used, world.threads, role, bodies.center_of_mass, solver, FARTHEST_POSE, poses, bodies.velocity,
         bodies.angular_velocity, lost, rows_per_chunk=_BODY_CHUNK,
     )  # fmt: skip
-    world.lost = np.union1d(world.lost, bodies.handles(np.flatnonzero(lost)))
     if lost.any():
+        world.lost = np.union1d(world.lost, bodies.handles(np.flatnonzero(lost)))
         role = np.where(lost, np.uint8(STILL), role)
         # Nor is what they did to others known.
         kept, joints = world._records.columns, world._joints

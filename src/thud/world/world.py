@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, check_finite
 from thud._core.threads import check_threads, run_rows
-from thud.broadphase.boxes import FARTHEST, LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
+from thud.broadphase.boxes import LAYER, MASK, STATIC, Boxes, as_boxes, as_rules
 from thud.broadphase.choose import broad_phase
 from thud.bvh.morton_tree import boxes_in_tree
 from thud.constants import FARTHEST_POSE, MANIFOLD_POINTS
@@ -47,7 +47,7 @@ from thud.shapes.mass_properties import own_moments
 from thud.shapes.shape import Shape
 from thud.world import narrow, shape_queries
 from thud.world.bodies import Bodies
-from thud.world.body_boxes import body_boxes, swept_boxes
+from thud.world.body_boxes import body_boxes, grown_boxes, swept_boxes
 from thud.world.body_gates import (
     FRICTION,
     RESTITUTION,
@@ -70,7 +70,6 @@ from thud.world.rays import BodyTree, first_hits
 from thud.world.shape_queries import Asked
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
-from thud.world.tolerances import REACH_SLACK
 
 Filter = Callable[[Ints, Ints], npt.ArrayLike]
 
@@ -528,12 +527,12 @@ class World(WorldPhysics):
 
     def _pairs_within(self, reach: float | Floats) -> Ints:
         """Pairs whose boxes come within the sum of the reaches of each other: one of all bodies, or one of each."""
-        boxes = self._boxes()
+        self._update()
+        bodies, more = self._bodies, np.atleast_1d(np.asarray(reach, dtype=np.float64))
         with self.stats.phase("broad"):
-            bounds, alive = boxes.bounds, self._bodies.present()
-            more = np.broadcast_to(np.asarray(reach) * REACH_SLACK, alive.shape)[alive, None]
-            bounds[alive, :3] = np.maximum(bounds[alive, :3] - more, -FARTHEST)
-            bounds[alive, 3:] = np.minimum(bounds[alive, 3:] + more, FARTHEST)
+            bounds = np.empty((bodies.used, 6))
+            grown_boxes(bodies.bounds, bodies.alive, bodies.enabled, more, bounds)
+            boxes = Boxes(bounds, self._current_rules())
             found = self._filtered(self._near_phase.pairs(boxes, threads=self.threads))
         self.stats.broad_pairs = len(found)
         return found
