@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -440,3 +441,18 @@ def test_the_documentation_runs():
     exec(code, names)
     assert names["batch"].joint_values().shape == (64, 1)
     assert 0.0 < names["batch"].time.max() < 0.51
+
+
+def test_the_switch_interval_is_left_as_it_was(monkeypatch):
+    monkeypatch.setattr(world_batch, "FEWEST", 1)
+    batch = WorldBatch(heap(), 2, threads=2)
+    before = sys.getswitchinterval()
+    seen = []
+    batch.contact_hook = lambda contacts, generators: seen.append(sys.getswitchinterval())
+    batch.step(DT)
+    assert max(seen) < before
+    assert sys.getswitchinterval() == before
+    batch.contact_hook = lambda contacts, generators: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        batch.step(DT)
+    assert sys.getswitchinterval() == before

@@ -27,6 +27,7 @@ from thud.world.batch.batch_results import BatchContacts, BatchEvents, BatchStep
 from thud.world.batch.crowd import Crowd
 from thud.world.batch.crowd_parts import gather, put, world_of
 from thud.world.batch.crowd_step import step_crowd
+from thud.world.batch.quick_turns import quick_turns
 from thud.world.contact_records import ContactRecords
 from thud.world.events import events_between
 from thud.world.find_contacts import find_contacts
@@ -603,12 +604,16 @@ class WorldBatch:
             for crowd in waiting:
                 step_crowd(crowd, seconds, int(substeps))
 
-        others = [executor(threads - 1).submit(work) for _ in range(threads - 1)]
-        try:
+        if threads == 1:
             work()
-        finally:
-            for other in others:
-                other.result()
+            return
+        with quick_turns():
+            others = [executor(threads - 1).submit(work) for _ in range(threads - 1)]
+            try:
+                work()
+            finally:
+                for other in others:
+                    other.result()
 
     def reset(self, indices: npt.ArrayLike | None = None, seeds: npt.ArrayLike | None = None) -> None:
         """Put copies, by default all, back to the world as it was when the batch was made, to the last bit.
