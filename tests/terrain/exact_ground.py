@@ -65,14 +65,21 @@ def roof(points: np.ndarray) -> np.ndarray:
     return np.minimum(slab, z + 0.2 * np.sin(x))
 
 
+def cliff() -> DisplacedSurface:
+    """A step of 6 m over 1 m, rough, and twisted at its sides, whose faces are sharp quadrilaterals."""
+    heights = np.where(np.arange(7) > 2, 6.0, 0.0) + 0.5 * np.random.default_rng(2).normal(size=(6, 7))
+    return from_heights(heights, 1.0, samples=2, thickness=3.0).surface
+
+
 @cache
 def surfaces() -> dict[str, DisplacedSurface]:
-    """Eight of them."""
+    """Nine of them."""
 
     def grid(seed: int, **options) -> DisplacedSurface:
         return grid_surface(np.random.default_rng(seed), **options)
 
     return {
+        "steep": cliff(),
         "rough": rough(0),
         "thin and rough": rough(1, thickness=0.4),
         "flat": from_heights(np.zeros((9, 9)), 1.0, samples=4, thickness=0.5).surface,

@@ -28,6 +28,20 @@ def test_booleans_distances_and_contacts_are_exact() -> None:
         assert tally.within < 10
 
 
+@pytest.mark.parametrize(("along_x", "along_y", "thickness"), [(12, 0, 6), (100, 0, 50), (6, 6, 1), (100, 100, 1)])
+def test_distances_from_one_steep_cell_are_those_of_its_hull(along_x: float, along_y: float, thickness: float) -> None:
+    # Its sides are sharp parallelograms. The nearest place of one was looked for along one edge and along the other in turn,
+    # which ended before it was there: up to twice too far.
+    surface = from_heights([[0, along_x], [along_y, along_x + along_y]], 1.0, samples=1, thickness=thickness).surface
+    corners = [[x, y, along_x * x + along_y * y - z] for x in (0, 1) for y in (0, 1) for z in (0, thickness)]
+    hull, rng = thud.ConvexHull(corners), np.random.default_rng(0)
+    low, high = [-1, -1.5, -thickness - 1], [2, 2, along_x + along_y + 1]
+    at = rng.uniform(low, high, (300 if SMALL else 3000, 3))
+    for shape in (thud.Sphere(1e-6), thud.Box([0.03, 0.04, 0.05])):
+        found, truth = (thud.distance(other, shape, None, thud.Pose(at)) for other in (surface, hull))
+        np.testing.assert_allclose(found.distance, truth.distance, atol=1e-9 * (along_x + along_y))
+
+
 def turned(count: int, seed: int) -> np.ndarray:
     """(N, 4) quaternions."""
     q = np.random.default_rng(seed).normal(size=(count, 4))

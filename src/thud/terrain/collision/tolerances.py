@@ -94,10 +94,13 @@ BURIED_STEPS_UP = 16
 
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
-#: the patch. Where both are flat and parallel it takes as long as it likes, and any of the points will do.
+#: the patch, each halved so often where it does not gain, unless it promised less than FOOT_GAIN of the squared distance. Where
+#: both are flat and parallel it takes as long as it likes, and any of the points will do.
 NEAREST_STEP = 1e-12
 NEAREST_TURNS = 64
 FOOT_STEPS = 24
+FOOT_HALVES = 12
+FOOT_GAIN = 1e-12
 
 #: How near a patch is at most is asked by so many of these steps (a count): most end after two.
 BOUND_TURNS = 4
