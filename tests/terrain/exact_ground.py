@@ -73,7 +73,7 @@ def cliff() -> DisplacedSurface:
 
 @cache
 def surfaces() -> dict[str, DisplacedSurface]:
-    """Nine of them."""
+    """Ten of them."""
 
     def grid(seed: int, **options) -> DisplacedSurface:
         return grid_surface(np.random.default_rng(seed), **options)
@@ -87,6 +87,8 @@ def surfaces() -> dict[str, DisplacedSurface]:
         "folded": grid(3, overhang=4.0, apart=True, side=4, quads=(4, 2), skew=0.15, bend=0.15),
         "quadrilaterals": grid(4, quadrilaterals=True, overhang=3.0, side=4, quads=(4, 2), skew=0.15, bend=0.15),
         "tunnelled": from_field(tunnel, [-5, -5, -2], [5, 5, 4], cell=1.0, samples=2).surface,
+        # The columns of the tunnel's roof end above the hill.
+        "tunnelled and thick": from_field(tunnel, [-5, -5, -2], [5, 5, 4], cell=1.0, samples=2, thickness=2.0).surface,
         "roofed": from_field(roof, [-4.5, -4.5, -1.5], [4.5, 4.5, 4.5], cell=1.0, samples=2, thickness=None).surface,
     }
 

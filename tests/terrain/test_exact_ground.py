@@ -42,6 +42,26 @@ def test_distances_from_one_steep_cell_are_those_of_its_hull(along_x: float, alo
         np.testing.assert_allclose(found.distance, truth.distance, atol=1e-9 * (along_x + along_y))
 
 
+def test_all_queries_agree_where_columns_end_above_another_sheet() -> None:
+    # The columns of a tunnel's roof end in the air above the hill. Whether such an end is ground was asked at a place that the
+    # part does not touch, so that it met the air or, in the end, did not meet what it is in.
+    surface, rng = surfaces()["tunnelled and thick"], np.random.default_rng(0)
+    count = 200 if SMALL else 1000
+    poses = np.column_stack([rng.uniform([-4, -4, -1], [4, 4, 3.5], (count, 3)), turned(count, 1)])
+    known = [[0.516929432701807, -3.0179449729024324, 1.888579540951124,
+              -0.1859159386230244, 0.4850767052394851, -0.8374159378714199, -0.16991292122394833],
+             [-0.9745763773482512, 2.230879412124672, 2.323278706860825,
+              0.2697948304777503, 0.7540730463598646, -0.5364443022737232, 0.26610543166026057]]  # fmt: skip
+    for shape in (thud.Box([0.5, 0.4, 0.3]), thud.Cylinder(0.4, 0.3)):
+        every = np.concatenate([poses, known])
+        met, touch = thud.intersects(surface, shape, None, every), thud.contacts(surface, shape, None, every)
+        np.testing.assert_array_equal(thud.distance(surface, shape, None, every).distance == 0.0, met)
+        touched = np.zeros(len(every), bool)
+        touched[touch.row[touch.depth >= 0.0]] = True
+        np.testing.assert_array_equal(touched, met)
+        assert 0.2 * len(every) < met.sum() < 0.8 * len(every)
+
+
 def turned(count: int, seed: int) -> np.ndarray:
     """(N, 4) quaternions."""
     q = np.random.default_rng(seed).normal(size=(count, 4))
