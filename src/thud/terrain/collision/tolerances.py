@@ -136,3 +136,7 @@ FLAT_TETRAHEDRON = 1e-6
 #: 120 parts over terrain has 20 to 50 near it. What has more is asked part by part.
 LISTED = 4096
 LEVELS = 64
+
+#: Contacts of a mesh's triangles are covered by those of its vertices that lie farthest out in so many directions (a count):
+#: the corners of a face that lies on the ground are among them, and three of so few are soon asked.
+OUTER_CORNERS = 8
