@@ -66,14 +66,22 @@ def distance(
     threads: int | None,
 ) -> Distances:  # fmt: skip
     """Unsigned distances with witness points."""
+    return distance_and_rest(surface, shape, rows_s, rows_o, count, reach=reach, threads=threads)[0]
+
+
+def distance_and_rest(
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, reach: float = np.inf,
+    threads: int | None,
+) -> tuple[Distances, Floats]:  # fmt: skip
+    """The same, and by how much each may be too large at most: 0 on flat patches."""
     from thud.terrain.collision.meets import surface_distance_rows
 
     out = empty_distances(count)
-    place = np.empty((count, 4), dtype=np.int64)
+    place, rough = np.empty((count, 4), dtype=np.int64), np.empty(count)
     # The search takes what is nearer than a bound; what is just as far as `reach` counts too.
     arguments = (surface.arrays, query_object(shape), rows_s, rows_o, float(np.nextafter(reach, np.inf)))
-    run_rows(surface_distance_rows, count, threads, *arguments, distance_fields(out), place, rows_per_chunk=_ROWS)
-    return out
+    run_rows(surface_distance_rows, count, threads, *arguments, distance_fields(out), place, rough, rows_per_chunk=_ROWS)
+    return out, rough
 
 
 def signed_distance(
@@ -203,13 +211,13 @@ def _block(
 
 def cast(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, move_a: Floats, move_b: Floats,
-    threads: int | None,
+    threads: int | None, grow: Floats | None = None,
 ) -> Impacts:  # fmt: skip
-    """First contacts with motions (N, 3)."""
+    """First contacts with motions (N, 3); grow : (N,) metres that the shape is rounded off by."""
     from thud.terrain.collision.meets import surface_cast_rows
 
     out = empty_impacts(count)
-    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b, np.zeros(1) if grow is None else grow)
     run_rows(surface_cast_rows, count, threads, *arguments, impact_fields(out), rows_per_chunk=_ROWS)
     return out
 

@@ -45,6 +45,13 @@ PLAIN_VERTICES = 100
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
 
+#: Where a shape slides faster than it turns, it is cast straight on over a window of time in which turning moves none of its
+#: points by more than this part of the distance to either side of the middle, rounded off by that and by WINDOW_ROOM of the
+#: distance more, so that a cast that ends a little late is not late. Twice the one and the other are less than 1: the cast does
+#: not begin in touch.
+WINDOW_TURN = 0.4
+WINDOW_ROOM = 0.05
+
 #: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
 #: touching.
 HEIGHT_SLACK = 1e-9
