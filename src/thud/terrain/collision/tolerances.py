@@ -135,6 +135,12 @@ WAY_DIRECTIONS = 8
 WAY_LEANS = (0.8, 0.4, 0.2, 0.1, 0.05)
 WAY_GAIN = 2e-3
 
+#: Ways that are longer than WAY_LONG of the shape's radius may be shorter through another sheet. They are looked for along so
+#: many directions all around (a count), 30 degrees apart, at these parts of their length, the least first.
+WAY_LONG = 0.25
+WAY_AROUND = 48
+WAY_PARTS = (0.35, 0.6, 0.8, 0.95)
+
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.
 FLAT_TETRAHEDRON = 1e-6
