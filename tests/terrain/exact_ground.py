@@ -65,14 +65,21 @@ def roof(points: np.ndarray) -> np.ndarray:
     return np.minimum(slab, z + 0.2 * np.sin(x))
 
 
+def cliff() -> DisplacedSurface:
+    """A step of 6 m over 1 m, rough, and twisted at its sides, whose faces are sharp quadrilaterals."""
+    heights = np.where(np.arange(7) > 2, 6.0, 0.0) + 0.5 * np.random.default_rng(2).normal(size=(6, 7))
+    return from_heights(heights, 1.0, samples=2, thickness=3.0).surface
+
+
 @cache
 def surfaces() -> dict[str, DisplacedSurface]:
-    """Eight of them."""
+    """Ten of them."""
 
     def grid(seed: int, **options) -> DisplacedSurface:
         return grid_surface(np.random.default_rng(seed), **options)
 
     return {
+        "steep": cliff(),
         "rough": rough(0),
         "thin and rough": rough(1, thickness=0.4),
         "flat": from_heights(np.zeros((9, 9)), 1.0, samples=4, thickness=0.5).surface,
@@ -80,6 +87,8 @@ def surfaces() -> dict[str, DisplacedSurface]:
         "folded": grid(3, overhang=4.0, apart=True, side=4, quads=(4, 2), skew=0.15, bend=0.15),
         "quadrilaterals": grid(4, quadrilaterals=True, overhang=3.0, side=4, quads=(4, 2), skew=0.15, bend=0.15),
         "tunnelled": from_field(tunnel, [-5, -5, -2], [5, 5, 4], cell=1.0, samples=2).surface,
+        # The columns of the tunnel's roof end above the hill.
+        "tunnelled and thick": from_field(tunnel, [-5, -5, -2], [5, 5, 4], cell=1.0, samples=2, thickness=2.0).surface,
         "roofed": from_field(roof, [-4.5, -4.5, -1.5], [4.5, 4.5, 4.5], cell=1.0, samples=2, thickness=None).surface,
     }
 

@@ -28,6 +28,40 @@ def test_booleans_distances_and_contacts_are_exact() -> None:
         assert tally.within < 10
 
 
+@pytest.mark.parametrize(("along_x", "along_y", "thickness"), [(12, 0, 6), (100, 0, 50), (6, 6, 1), (100, 100, 1)])
+def test_distances_from_one_steep_cell_are_those_of_its_hull(along_x: float, along_y: float, thickness: float) -> None:
+    # Its sides are sharp parallelograms. The nearest place of one was looked for along one edge and along the other in turn,
+    # which ended before it was there: up to twice too far.
+    surface = from_heights([[0, along_x], [along_y, along_x + along_y]], 1.0, samples=1, thickness=thickness).surface
+    corners = [[x, y, along_x * x + along_y * y - z] for x in (0, 1) for y in (0, 1) for z in (0, thickness)]
+    hull, rng = thud.ConvexHull(corners), np.random.default_rng(0)
+    low, high = [-1, -1.5, -thickness - 1], [2, 2, along_x + along_y + 1]
+    at = rng.uniform(low, high, (300 if SMALL else 3000, 3))
+    for shape in (thud.Sphere(1e-6), thud.Box([0.03, 0.04, 0.05])):
+        found, truth = (thud.distance(other, shape, None, thud.Pose(at)) for other in (surface, hull))
+        np.testing.assert_allclose(found.distance, truth.distance, atol=1e-9 * (along_x + along_y))
+
+
+def test_all_queries_agree_where_columns_end_above_another_sheet() -> None:
+    # The columns of a tunnel's roof end in the air above the hill. Whether such an end is ground was asked at a place that the
+    # part does not touch, so that it met the air or, in the end, did not meet what it is in.
+    surface, rng = surfaces()["tunnelled and thick"], np.random.default_rng(0)
+    count = 200 if SMALL else 1000
+    poses = np.column_stack([rng.uniform([-4, -4, -1], [4, 4, 3.5], (count, 3)), turned(count, 1)])
+    known = [[0.516929432701807, -3.0179449729024324, 1.888579540951124,
+              -0.1859159386230244, 0.4850767052394851, -0.8374159378714199, -0.16991292122394833],
+             [-0.9745763773482512, 2.230879412124672, 2.323278706860825,
+              0.2697948304777503, 0.7540730463598646, -0.5364443022737232, 0.26610543166026057]]  # fmt: skip
+    for shape in (thud.Box([0.5, 0.4, 0.3]), thud.Cylinder(0.4, 0.3)):
+        every = np.concatenate([poses, known])
+        met, touch = thud.intersects(surface, shape, None, every), thud.contacts(surface, shape, None, every)
+        np.testing.assert_array_equal(thud.distance(surface, shape, None, every).distance == 0.0, met)
+        touched = np.zeros(len(every), bool)
+        touched[touch.row[touch.depth >= 0.0]] = True
+        np.testing.assert_array_equal(touched, met)
+        assert 0.2 * len(every) < met.sum() < 0.8 * len(every)
+
+
 def turned(count: int, seed: int) -> np.ndarray:
     """(N, 4) quaternions."""
     q = np.random.default_rng(seed).normal(size=(count, 4))

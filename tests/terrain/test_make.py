@@ -597,9 +597,24 @@ def test_masked_heights_leave_holes():
     assert f"{(~square).sum()} left out as holes" in made.report
     _, used = edge_uses(np.asarray(mesh.faces))
     assert used.max() == 2
-    # An NaN is no hole.
-    with pytest.raises(InvalidInputError, match="heights: row 0 is not finite"):
+    # An NaN is no hole; where it is and how to make it one is said.
+    row, column = np.argwhere(mask)[0]
+    with pytest.raises(InvalidInputError, match=rf"heights: row {row}, column {column} is not finite \(nan\).*masked_invalid"):
         from_heights(np.where(mask, np.nan, data), 2.0)
+
+
+def test_heights_that_are_too_steep_are_named_and_not_their_base():
+    heights = np.random.default_rng(0).uniform(size=(9, 9))
+    with pytest.raises(InvalidInputError, match=r"heights: they differ by .* at row \d+, column \d+, steeper than 1e\+09 : 1"):
+        from_heights(1e12 * heights, 1.0, quantum=1.0)
+    assert from_heights(1e8 * heights, 1.0, quantum=1.0).surface.sample_count == 64
+
+
+def test_a_field_of_truth_values_is_refused():
+    with pytest.raises(InvalidInputError, match="field: expected signed distances, got True and False"):
+        from_field(lambda points: points[:, 2] < 0.1, [-4] * 3, [4] * 3, 1.0)
+    with pytest.raises(InvalidInputError, match="values: expected signed distances, got True and False"):
+        GridField(np.zeros((4, 4, 4), bool), [0.0] * 3, 1.0)
 
 
 def test_noise_is_made_or_refused_by_name():

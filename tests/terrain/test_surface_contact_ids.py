@@ -26,7 +26,11 @@ def resting(surface: DisplacedSurface, shape, count: int, rng: np.random.Generat
 
 
 @pytest.mark.parametrize("kind", ["flat", "hills"])
-@pytest.mark.parametrize("shape", [thud.Box((0.8, 0.6, 0.3)), thud.Sphere(0.5), thud.Capsule(0.3, 0.6)])
+@pytest.mark.parametrize(
+    "shape",
+    [thud.Box((0.8, 0.6, 0.3)), thud.Sphere(0.5), thud.Capsule(0.3, 0.6), thud.to_mesh(thud.Box((0.8, 0.6, 0.3)))],
+    ids=["box", "sphere", "capsule", "mesh"],
+)
 def test_ids_persist(kind: str, shape) -> None:
     # A box that lies flat touches every patch below it all over. Each gave a point that rounding chose: 77 % of the ids were
     # found again, more than half of them at another place.
@@ -41,7 +45,7 @@ def test_ids_persist(kind: str, shape) -> None:
     assert len(first) == len(one.row)
     assert len(second) == len(two.row)
     same = [key for key in first if key in second]
-    assert len(same) >= 0.98 * len(first)
+    assert len(same) >= (0.95 if isinstance(shape, thud.TriangleMesh) else 0.98) * len(first)
     assert max(np.linalg.norm(first[key] - second[key]) for key in same) < 0.01
 
 
@@ -52,3 +56,38 @@ def test_a_box_on_flat_ground_has_its_four_corners() -> None:
     order = np.lexsort(found.point.T[:2])
     np.testing.assert_allclose(found.depth, 5e-3, atol=1e-9)
     np.testing.assert_allclose(found.point[order][:, :2], [[9.5, 11.8], [11.1, 11.8], [9.5, 13.0], [11.1, 13.0]], atol=1e-9)
+
+
+def split(mesh: thud.TriangleMesh) -> thud.TriangleMesh:
+    """Each triangle cut into four."""
+    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)]
+    a, b, c = (corners[:, k] for k in range(3))
+    ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+    every = np.concatenate([np.stack(x, axis=1) for x in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+    vertices, number = np.unique(every.reshape(-1, 3).round(12), axis=0, return_inverse=True)
+    return thud.TriangleMesh(vertices, number.reshape(-1, 3))
+
+
+@pytest.mark.parametrize("cuts", [0, 2])
+def test_a_box_as_a_mesh_has_its_four_corners_too(cuts: int) -> None:
+    # Triangles of its sides come to patches with pieces of their edges, those of its bottom lie in the ground as a whole: a
+    # corner was missed by 0.27 m, depths were 0.8 mm instead of 10, and 3 of 4 ids were found again.
+    surface, rng, count = ground("flat"), np.random.default_rng(0), 60
+    box = thud.to_mesh(thud.Box((0.5, 0.4, 0.3)))
+    for _ in range(cuts):
+        box = split(box)
+    place = np.column_stack([rng.uniform(8, 24, (count, 2)), np.full(count, 0.29)])
+    poses = thud.Pose.from_rotation_vector(place, np.column_stack([np.zeros((count, 2)), rng.uniform(0.0, 6.0, count)]))
+    found = thud.contacts(surface, box, None, poses)
+    np.testing.assert_allclose(found.depth, 0.01, atol=1e-9)
+    np.testing.assert_allclose(found.normal, np.tile([0, 0, 1], (len(found.row), 1)), atol=1e-9)
+    corners = np.array([[x, y, -0.3] for x in (-0.5, 0.5) for y in (-0.4, 0.4)])
+    for row in range(count):
+        own = (found.point[found.row == row] - place[row]) @ poses.matrix[row, :3, :3]
+        missed = np.linalg.norm(own[None, :, :2] - corners[:, None, :2], axis=2).min(axis=1)
+        assert missed.max() < 1e-9
+        assert len(own) == 4
+    again = thud.contacts(surface, box, None, thud.Pose(place + 1e-5 * rng.normal(size=place.shape), poses.quaternion))
+    one, two = (set(zip(c.row.tolist(), c.feature.tolist())) for c in (found, again))
+    assert len(one) == len(found.row)
+    assert len(one & two) >= 0.98 * len(one)

@@ -70,6 +70,37 @@ def test_a_turning_cast_far_from_the_origin_does_not_stop_early():
     assert fall.time[0] == pytest.approx(0.3, abs=1e-5)
 
 
+@pytest.mark.parametrize(("count", "spacing", "samples"), [(17, 1.0, 16), (65, 100.0, 64), (3, 1000.0, 1)])
+def test_a_turning_cast_ends_a_part_of_the_shape_above_ground_however_large_its_quads_are(count, spacing, samples):
+    # It ended a millionth of the quad's edge above: 7 mm over quads of 64 samples 100 m apart.
+    surface = from_heights(np.zeros((count, count)), spacing, samples=samples, thickness=1.0).surface
+    box, rng, many = thud.Box([0.05, 0.04, 0.03]), np.random.default_rng(0), 50
+    width = (count - 1) * spacing
+    at = np.column_stack([rng.uniform(0.3 * width, 0.7 * width, (many, 2)), rng.uniform(0.5, 2, many)])
+    motion = np.column_stack([rng.normal(size=(many, 2)), np.full(many, -3.0), 3.0 * rng.normal(size=(many, 3))])
+    found = thud.cast(surface, box, None, thud.Pose(at), motion_b=motion)
+    truth = thud.cast(thud.HalfSpace([0, 0, 1]), box, None, thud.Pose(at), motion_b=motion)
+    assert (found.status == thud.CastStatus.HIT).all()
+    # Never late, and early by what it takes to close the gap.
+    late = 3.0 * (found.time - truth.time)
+    size = box.bounding_sphere()[1]
+    assert late.max() <= 1e-9 * size
+    assert late.min() >= -3e-7 * size
+
+
+def test_turning_casts_along_steep_ground_come_to_an_end():
+    # Advancing by distance over speed, more than half of them did not in 512 steps.
+    corners = [[x, y, 100 * (x + y) - z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    surface, hull = from_heights([[0, 100], [100, 200]], 1.0, samples=1, thickness=1.0).surface, thud.ConvexHull(corners)
+    rng, many, box = np.random.default_rng(0), 60, thud.Box([0.05, 0.04, 0.03])
+    at, to = rng.uniform([-1, -1, -2], [2, 2, 201], (many, 3)), rng.uniform(0, 1, (many, 3))
+    to[:, 2] = 100 * (to[:, 0] + to[:, 1]) - to[:, 2]
+    motion = np.column_stack([1.2 * (to - at), rng.normal(size=(many, 3))])
+    found, truth = (thud.cast(other, box, None, thud.Pose(at), motion_b=motion) for other in (surface, hull))
+    np.testing.assert_array_equal(found.status, truth.status)
+    np.testing.assert_allclose(found.time, truth.time, atol=1e-6)
+
+
 def test_rays_from_far_away_do_not_slip_between_patches():
     surface = flat(spacing=0.01, size=65)
     rng = np.random.default_rng(0)

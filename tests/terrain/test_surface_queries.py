@@ -22,7 +22,7 @@ from tests.terrain.never_a_miss import largest_deviation
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pose import as_poses
 from thud.results import CastStatus, Status
-from thud.terrain import DisplacedSurface, from_heights, surface_collision
+from thud.terrain import DisplacedSurface, from_field, from_heights, surface_collision
 from thud.terrain.tessellate import tessellate
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
@@ -170,6 +170,43 @@ def test_signed_distance_is_a_separation(kind: str) -> None:
         rows = as_poses(poses[deep], "p")
         on = thud.closest_point(shape, found.point_b[deep], pose=thud.Pose.from_rows(rows))
         assert np.abs(on.distance).max() <= 2e-4
+
+
+def tunnelled_hill(points: np.ndarray) -> np.ndarray:
+    """14 m high, with a tunnel of 4 m radius."""
+    x, y, z = points.T
+    return np.maximum(0.8 * (z - 14 * np.exp(-(x**2 + y**2) / 200)), 4 - np.hypot(y, z - 3))
+
+
+@cache
+def tunnelled() -> DisplacedSurface:
+    return from_field(tunnelled_hill, [-32, -32, -8], [32, 32, 20], cell=4.0, samples=2, thickness=6.0).surface
+
+
+def test_gaps_in_the_ground_at_a_sharp_lip_are_few() -> None:
+    # By its definition there is none below a column that leaves the ground beside the lip; nowhere else.
+    points = np.random.default_rng(0).uniform([-24, -24, -3], [24, 24, 15], (2_000 if SMALL else 20_000, 3))
+    points = points[tunnelled_hill(points) < -0.35]
+    open_ones = points[~thud.contains(tunnelled(), points)]
+    gaps = open_ones[thud.closest_point(tunnelled(), open_ones).distance < 4.0]
+    assert len(gaps) <= 3e-3 * len(points)
+    # The tunnel, of radius 4 about z = 3, comes out of the hill at x = +-11.
+    x, y, z = gaps.T
+    assert (np.abs(np.abs(x) - 11.0) < 2.0).all()
+    assert (np.abs(np.hypot(y, z - 3.0) - 4.7) < 1.3).all()
+
+
+def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None:
+    # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long.
+    surface = tunnelled()
+    at = np.array([[3.018, -4.846, 7.59], [0.565, 11.15, 2.001], [-11.249, 8.601, 0.245]])
+    poses = np.column_stack([at, np.tile([1.0, 0, 0, 0], (len(at), 1))])
+    ball = thud.Sphere(0.7)
+    found = thud.distance(surface, ball, None, poses, signed=True)
+    assert (found.status == Status.OVERLAPPING).all()
+    for row in range(len(at)):
+        best = shortest_of(surface, ball, poses[row], -1.001 * found.distance[row], 200 if SMALL else 1000)
+        assert -found.distance[row] <= 1.05 * best
 
 
 # Rays

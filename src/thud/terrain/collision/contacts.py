@@ -65,6 +65,9 @@ _I = np.int64
 DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT, CORNER = 0, 1, 4, 7, 8, 9, 10, 11, 12, 13
 CONTACT = 14
 
+# What a vertex adds to the number of a face, and how many numbers there are.
+VERTEX_NUMBER, PATCH_NUMBERS = 0x1B873593, 1 << 31
+
 
 @device
 def put_contact(contacts, k, depth, n, p, part, number, row, edge):
@@ -597,7 +600,7 @@ def face_number(surface, found, k, vertex):
     """A number of each face and vertex of a part that stays the same: 2^20 a quad are more than its most samples."""
     quad, x, y = found[k, 1], found[k, 2], found[k, 3]
     number = quad * _I(1048576) + y * surface.ratio * _I(surface.quads[quad, SIDE]) + x
-    return (number + found[k, 0] * _I(0x2545F491) + vertex * _I(0x1B873593)) % _I(1 << 31)
+    return (number + found[k, 0] * _I(0x2545F491) + vertex * _I(VERTEX_NUMBER)) % _I(PATCH_NUMBERS)
 
 
 @kernel(inner="f8[:,::1], i8, i8")

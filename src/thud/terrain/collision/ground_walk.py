@@ -15,9 +15,9 @@ from thud._core.decorators import device, exact_kernel, kernel
 from thud._core.status import SEPARATED, UNCONVERGED
 from thud.convex.convex_pair import pair_intersects
 from thud.convex.gjk import center_axis
-from thud.math.pose import transform
+from thud.math.pose import rotate, transform
 from thud.math.vec3 import dot, norm2, sub
-from thud.shapes.packed import KIND, RADIUS
+from thud.shapes.packed import KIND, P0, P1, P2, RADIUS
 from thud.shapes.shape import HALF_SPACE
 from thud.terrain.bounding.planes import corner
 from thud.terrain.bounding.volume import EXTREME
@@ -40,7 +40,7 @@ from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, mid
 from thud.terrain.collision.tolerances import BESIDE, HEIGHT_SLACK, OWN_SHEET
 from thud.terrain.collision.volumes import box_of, boxes_apart, load_cell, set_points
 from thud.terrain.collision.walk import box_out_of_reach, heights, heights_apart, placed_node
-from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, UNSURE, new_work_space
+from thud.terrain.collision.work_space import AWAY, BEST, FACE, PLACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 from thud.terrain.projection.alpha_triangle import INSIDE, OUTSIDE
 from thud.terrain.sampling import map_place
 from thud.terrain.surface_arrays import COUNT, FIRST, LEAST, LOWER, MOST, NORMAL, OFFSET, QUAD, SIDE, UPPER, V3, S, T
@@ -188,6 +188,32 @@ def in_ground(surface, p, space):
     return False, _I(-1), _I(0), _I(0), 0.0, 0.0, 0.0
 
 
+@kernel(inner="parts, part_query, work_space, vec3")
+def met_place(parts, query, space, p):
+    """(a, b) of a place where a part meets the face in `space`, or is nearest to it; p: that place, where it is a distance or a
+    time that was asked for. Unless a sheet cuts part and face, all that they share is ground, or nothing of it."""
+    a, b, r, t, m, mode = query
+    u, v = space.result[PLACE], space.result[PLACE + 1]
+    if mode <= GATHER:
+        if parts.ints[b, KIND] == HALF_SPACE:
+            # Its deepest corner.
+            up = rotate(r, (parts.reals[b, P0], parts.reals[b, P1], parts.reals[b, P2]))
+            least = math.inf
+            for k in range(4):
+                x = (space.corners[k, 0], space.corners[k, 1], space.corners[k, 2])
+                if dot(up, x) < least:
+                    least, u, v = dot(up, x), np.float64(k & 1), np.float64(k >> 1)
+            return u, v
+        # What is rounded, and the margin of contacts: the place that is nearest to the core.
+        radius = parts.reals[b, RADIUS]
+        parts.reals[b, RADIUS] = 0.0
+        hit, _status, _d, q, _n = patch_query(parts, PartQuery(a, b, r, t, m, _I(DISTANCE)), space, math.inf)
+        parts.reals[b, RADIUS] = radius
+        p = q if hit else middle_of(parts, query)
+        u, v = space.result[PLACE], space.result[PLACE + 1]
+    return foot_on_patch(space.corners, p, u, v)
+
+
 @kernel(inner="surface, parts, part_query, work_space, i8, i8, i8, i8, i8")
 def column_faces(surface, parts, query, space, quad, x, y, rims, count):
     """Ask bottom and sides of one patch's columns. Returns how many faces have been found."""
@@ -206,9 +232,7 @@ def column_faces(surface, parts, query, space, quad, x, y, rims, count):
                 result[UNSURE] = 1.0
             continue
         # Where it is met the face must be ground.
-        u, v = result[PLACE], result[PLACE + 1]
-        if mode <= GATHER:
-            u, v = foot_on_patch(space.corners, middle_of(parts, query), u, v)
+        u, v = met_place(parts, query, space, p)
         if not face_is_ground(surface, quad, space.corners, space.above, u, v, space):
             continue
         if mode == GATHER:

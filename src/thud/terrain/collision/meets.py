@@ -23,9 +23,9 @@ from thud.terrain.collision.column import load_column, set_face
 from thud.terrain.collision.compound_walk import OTHER_FACES, SHEET_ALONE, compound_meets
 from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, walk_ground
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import load_patch, patch_size
+from thud.terrain.collision.patch import load_patch, patch_size, twist
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
-from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP, LEVELS, LISTED
+from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP, LEVELS, LISTED, PATCH_FLAT
 from thud.terrain.collision.walk import near_parts, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
@@ -133,10 +133,11 @@ def surface_intersects_rows(
         status_out[row] = status
 
 
-@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, distance_fields, i8[:,::1]")
-def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, out, place_out):
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, distance_fields, i8[:,::1], f8[::1]")
+def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, out, place_out, rough_out):
     """Unsigned distances from the ground, world frame, normal from it to the shape. place_out: part, quad, x, y of the nearest
-    patch; part -1 beyond reach. A part in the ground is OVERLAPPING at distance 0."""
+    patch; part -1 beyond reach. A part in the ground is OVERLAPPING at distance 0. rough_out: by how much a distance may be
+    too large at most, as far as patches are not looked at for what is nearer by less."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
     box, result, found = space.box, space.result, space.found
@@ -145,7 +146,7 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
         row_s = row_of(poses_s, row)
         r, t = relative_pose(poses_s, row_s, poses_o, row_of(poses_o, row))
         best, status, p, n = reach, _I(SEPARATED), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        place_out[row, 0], result[UNSURE] = -1, 0.0
+        place_out[row, 0], rough_out[row], result[UNSURE] = -1, 0.0, 0.0
         for b in range(a):
             rb, tb = part_place(part_poses, b, r, t)
             part_box(parts, b, rb, tb, box)
@@ -170,6 +171,8 @@ def surface_distance_rows(start, stop, surface, shape, poses_s, poses_o, reach, 
                     load_column(surface, found[0, 1], found[0, 2], found[0, 3], space.tops, space.ends)
                     set_face(_I(result[FACE]), space.tops, space.ends, space.corners, space.above)
                     best, p, n = exact_nearest(parts, query, space, best, p, n)
+                    # The tetrahedron of a flat patch is the patch.
+                    rough_out[row] = min(PATCH_FLAT * patch_size(space.corners), 0.25 * twist(space.corners))
             if status == OVERLAPPING:
                 break
         world_r, world_t = load_rotation(poses_s, row_s), load_translation(poses_s, row_s)
@@ -231,9 +234,10 @@ def exact_time(surface, parts, query, space, time, p, n):
     return time, p, n
 
 
-@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
-def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, out):
-    """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], impact_fields")
+def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, grow, out):
+    """First contact of surface and shape in motion, rounded off by `grow` (one for all, or one a row); normal from the surface
+    to the shape, world frame."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
     box, result = space.box, space.result
@@ -245,8 +249,11 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
         move_s = load3(motion_s, row_of(motion_s, row), 0)
         m = unrotate(world_r, sub(load3(motion_o, row_of(motion_o, row), 0), move_s))
         best, status, p, n = math.inf, _I(MISS), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        more = grow[min(row, grow.shape[0] - 1)]
         for b in range(a):
             rb, tb = part_place(part_poses, b, r, t)
+            radius = parts.reals[b, RADIUS]
+            parts.reals[b, RADIUS] = radius + more
             part_box(parts, b, rb, tb, box)
             query = PartQuery(a, b, rb, tb, m, _I(CAST))
             result[BEST], result[STATUS] = min(best, 1.0), MISS
@@ -264,6 +271,7 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
                 inside, _quad, _x, _y, buried = part_inside(surface, parts, query, space)
                 if inside:
                     best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
+            parts.reals[b, RADIUS] = radius
             if status == AT_START:
                 break
         out.time[row], out.status[row] = best, status

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats
 from thud.mesh.dispatch import contained
-from thud.pairing.contact_points import feature_ids, features_of, spread_points
+from thud.pairing.contact_points import feature_ids
 from thud.pairing.join import empty_contacts
 from thud.pairing.leaves import placed, some_rows
 from thud.pairing.pair_cache import LeafCache
@@ -19,6 +19,7 @@ from thud.shapes.mesh_connectivity import connected_parts
 from thud.shapes.shape import IDENTITY
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.collision import queries as surface_queries
+from thud.terrain.collision.mesh_points import TrianglePoints, kept_points
 from thud.terrain.surface import DisplacedSurface
 
 
@@ -86,35 +87,49 @@ def contacts(
     margin: float, max_points: int, threads: int | None,
 ) -> Contacts:  # fmt: skip
     """Contact points: the triangles that touch are joined where they share vertices, each such piece is a patch and keeps its
-    deepest point and those that are farthest from each other."""
-    found = surface_queries.contacts(
-        surface, mesh, rows_s, rows_m, count, margin=margin, max_points=max_points, threads=threads
-    )
-    apart = np.flatnonzero(found.status != Status.OVERLAPPING)
+    deepest point and those that are farthest from each other, at vertices of the mesh wherever these tell all
+    (`mesh_points.py`)."""
+    from thud.terrain.collision.contacts import ALONG, AT, CORNER, DEPTH, PART, PATCH, PATCH_NUMBERS, VERTEX_NUMBER
+
+    row, table, status = surface_queries.contact_table(surface, mesh, rows_s, rows_m, count, margin, max_points, threads)
+    apart = np.flatnonzero(status != Status.OVERLAPPING)
     if len(apart):
         inside = _inside(surface, mesh, rows_s, rows_m, apart, count, threads)[0]
-        found.status[apart[inside]] = Status.OVERLAPPING
-    if len(found.row) == 0:
-        return empty_contacts(found.status)
-    ground, position = features_of(found.feature)
-    triangle = mesh.tree.order[position]
+        status[apart[inside]] = Status.OVERLAPPING
+    if len(row) == 0:
+        return empty_contacts(status)
+    depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
+    at, part = table[:, AT : AT + 3], table[:, PART].astype(np.int64)
+    triangle = mesh.tree.order[part]
     welded = mesh.places[np.asarray(mesh.faces)]
+    # Which vertex of its triangle a contact is at, and the face of the ground by its number alone.
+    pose = rows_m if len(rows_m) == 1 else rows_m[row]
+    own = surface_queries.unturned(pose, at - depth[:, None] * normal - pose[:, 9:], len(row))
+    corners = mesh.corners.reshape(-1, 3, 3)[part] + mesh.origin
+    local = np.linalg.norm(corners - own[:, None], axis=2).argmin(axis=1)
+    corner = table[:, CORNER] > 0.0
+    vertex = np.where(corner, welded[triangle, local], -1)
+    number = table[:, PATCH].astype(np.int64)
+    ground = np.where(corner, (number - (local + 1) * VERTEX_NUMBER) % PATCH_NUMBERS, number)
+    found, size = TrianglePoints(at, normal, depth, vertex, ground), mesh.bounding_sphere()[1]
     chosen: list[int] = []
     patch: list[int] = []
-    starts = np.flatnonzero(np.diff(found.row, prepend=-1))
-    for rows in np.split(np.arange(len(found.row)), starts[1:]):
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    for rows in np.split(np.arange(len(row)), starts[1:]):
         touching, which = np.unique(triangle[rows], return_inverse=True)
         label = connected_parts(welded[touching])[which.reshape(-1)]
-        for number in range(int(label.max()) + 1):
-            own = rows[label == number]
-            kept = own[spread_points(found.point[own], found.depth[own], found.normal[own].mean(axis=0), max_points)]
+        for piece in range(int(label.max()) + 1):
+            some = rows[label == piece]
+            kept = some[kept_points(TrianglePoints(*(x[some] for x in found)), size, max_points)]
             chosen += kept.tolist()
-            patch += [number] * len(kept)
+            patch += [piece] * len(kept)
     k = np.array(chosen, dtype=np.int64)
-    # The triangle by its row of the faces, which stays while the mesh does.
-    feature = feature_ids(ground[k], triangle[k])
-    numbers = np.array(patch, dtype=np.int64)
-    return Contacts(found.row[k], found.point[k], found.normal[k], found.depth[k], feature, numbers, found.status)
+    # The vertex by its number, the triangle by its row of the faces and those before it, which stay while the mesh does.
+    named = np.where(vertex >= 0, vertex, len(mesh.places) + triangle)
+    point = at[k] - 0.5 * depth[k, None] * normal[k]
+    return Contacts(
+        row[k], point, normal[k], depth[k], feature_ids(ground[k], named[k]), np.array(patch, dtype=np.int64), status
+    )
 
 
 def cast(

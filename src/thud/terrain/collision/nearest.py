@@ -15,7 +15,7 @@ from thud.convex.convex_pair import pair_distance
 from thud.convex.gjk import center_axis
 from thud.shapes.packed import RADIUS
 from thud.terrain.collision.patch import patch_point, tangents
-from thud.terrain.collision.tolerances import FOOT_STEPS, NEAREST_STEP, NEAREST_TURNS
+from thud.terrain.collision.tolerances import FOOT_GAIN, FOOT_HALVES, FOOT_STEPS, NEAREST_STEP, NEAREST_TURNS
 from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.work_space import PLACE
 
@@ -34,43 +34,75 @@ def gap2(corners, p, a, b):
     return x * x + y * y + z * z
 
 
+@exact_kernel(inner="f8[:,::1], vec3, f8, f8, f8")
+def foot_on_edges(corners, p, a, b, best):
+    """(whether a point of the four edges is nearer to p than `best`, squared, where, how near): edges are straight."""
+    better = False
+    for k in range(4):
+        # From corner i to corner j: along a at b = 0 and 1, along b at a = 0 and 1.
+        i = 0 if k != 1 and k != 3 else (2 if k == 1 else 1)
+        j = 1 if k == 0 else (2 if k == 2 else 3)
+        ex, ey, ez = corners[j, 0] - corners[i, 0], corners[j, 1] - corners[i, 1], corners[j, 2] - corners[i, 2]
+        rx, ry, rz = p[0] - corners[i, 0], p[1] - corners[i, 1], p[2] - corners[i, 2]
+        ee = ex * ex + ey * ey + ez * ez
+        x = held((rx * ex + ry * ey + rz * ez) / ee) if ee > 0.0 else 0.0
+        to_a = x if k < 2 else (1.0 if k == 3 else 0.0)
+        to_b = x if k >= 2 else (1.0 if k == 1 else 0.0)
+        value = gap2(corners, p, to_a, to_b)
+        if value < best:
+            better, a, b, best = True, to_a, to_b, value
+    return better, a, b, best
+
+
 @exact_kernel(inner="f8[:,::1], vec3, f8, f8")
 def foot_on_patch(corners, p, a, b):
-    """(a, b) of the point of the patch that is nearest to p, near the one given. Newton's method on the square of the distance,
-    held within the patch; where that does not gain, along a and along b, on each of which the patch is straight."""
+    """(a, b) of the point of the patch that is nearest to p, near the one given or nearer than what is near to it; of a flat
+    patch the nearest. Newton's method on the square of the distance; where that is not convex, as if the patch were flat.
+    A step that leads out of the patch is cut short, and the edges are asked, each of which is straight: along a and along b
+    in turn it would take very long on a patch with a sharp corner."""
     a, b = held(a), held(b)
     gx = corners[3, 0] - corners[1, 0] - corners[2, 0] + corners[0, 0]
     gy = corners[3, 1] - corners[1, 1] - corners[2, 1] + corners[0, 1]
     gz = corners[3, 2] - corners[1, 2] - corners[2, 2] + corners[0, 2]
-    best = gap2(corners, p, a, b)
+    best, edges = gap2(corners, p, a, b), False
     for _ in range(FOOT_STEPS):
         q = patch_point(corners, a, b)
         rx, ry, rz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
         ex, ey, ez, fx, fy, fz = tangents(corners, a, b)
         ee, ff = ex * ex + ey * ey + ez * ez, fx * fx + fy * fy + fz * fz
-        ef = ex * fx + ey * fy + ez * fz + rx * gx + ry * gy + rz * gz
+        flat = ex * fx + ey * fy + ez * fz
+        ef = flat + rx * gx + ry * gy + rz * gz
         re, rf = rx * ex + ry * ey + rz * ez, rx * fx + ry * fy + rz * fz
         whole = ee * ff - ef * ef
-        to_a, to_b, moved = a, b, False
-        # At an edge that it is pushed against, along the edge alone.
-        fixed_a, fixed_b = (
-            (a == 0.0 and re > 0.0) or (a == 1.0 and re < 0.0),
-            (b == 0.0 and rf > 0.0) or (b == 1.0 and rf < 0.0),
-        )
-        if not fixed_a and not fixed_b and whole > 0.0:
-            to_a, to_b = held(a - (ff * re - ef * rf) / whole), held(b - (ee * rf - ef * re) / whole)
-            moved = gap2(corners, p, to_a, to_b) < best
-        if not moved:
-            to_a = a if fixed_a or not ee > 0.0 else held(a - re / ee)
-            ex, ey, ez, fx, fy, fz = tangents(corners, to_a, b)
-            ff = fx * fx + fy * fy + fz * fz
-            q = patch_point(corners, to_a, b)
-            rf = (q[0] - p[0]) * fx + (q[1] - p[1]) * fy + (q[2] - p[2]) * fz
-            to_b = held(b - rf / ff) if ff > 0.0 else b
-        value = gap2(corners, p, to_a, to_b)
-        if not value < best:
+        if not whole > 0.0:
+            ef, whole = flat, ee * ff - flat * flat
+        gained = False
+        if whole > 0.0:
+            da, db = (ef * rf - ff * re) / whole, (ef * re - ee * rf) / whole
+            # As far as the border.
+            part = 1.0
+            if a + da > 1.0 or a + da < 0.0:
+                part = ((1.0 if da > 0.0 else 0.0) - a) / da
+            if b + db > 1.0 or b + db < 0.0:
+                part = min(part, ((1.0 if db > 0.0 else 0.0) - b) / db)
+            inside = part == 1.0
+            # Where what it promises is lost in rounding there is nothing to be gained by halving it.
+            for _half in range(FOOT_HALVES if -(re * da + rf * db) > FOOT_GAIN * best else 1):
+                to_a, to_b = held(a + part * da), held(b + part * db)
+                value = gap2(corners, p, to_a, to_b)
+                if value < best:
+                    gained, a, b, best = True, to_a, to_b, value
+                    break
+                part *= 0.5
+            if gained and inside:
+                continue
+        if not edges:
+            # They do not change: once will do.
+            edges = True
+            better, a, b, best = foot_on_edges(corners, p, a, b, best)
+            gained = gained or better
+        if not gained:
             break
-        a, b, best = to_a, to_b, value
     return a, b
 
 

@@ -159,7 +159,8 @@ def patch_query(parts, query, space, best):
         if status == OVERLAPPING:
             return found, status, bound, p, n
         if found:
-            room = flat
+            # Of a flat patch nothing is left out.
+            room = min(flat, off)
     pieces[0, 0], pieces[0, 1], pieces[0, SIDE_OF], pieces[0, VALUE] = 0.0, 0.0, 1.0, value
     depth = 1
     while depth > 0:

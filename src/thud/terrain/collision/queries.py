@@ -66,14 +66,22 @@ def distance(
     threads: int | None,
 ) -> Distances:  # fmt: skip
     """Unsigned distances with witness points."""
+    return distance_and_rest(surface, shape, rows_s, rows_o, count, reach=reach, threads=threads)[0]
+
+
+def distance_and_rest(
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, reach: float = np.inf,
+    threads: int | None,
+) -> tuple[Distances, Floats]:  # fmt: skip
+    """The same, and by how much each may be too large at most: 0 on flat patches."""
     from thud.terrain.collision.meets import surface_distance_rows
 
     out = empty_distances(count)
-    place = np.empty((count, 4), dtype=np.int64)
+    place, rough = np.empty((count, 4), dtype=np.int64), np.empty(count)
     # The search takes what is nearer than a bound; what is just as far as `reach` counts too.
     arguments = (surface.arrays, query_object(shape), rows_s, rows_o, float(np.nextafter(reach, np.inf)))
-    run_rows(surface_distance_rows, count, threads, *arguments, distance_fields(out), place, rows_per_chunk=_ROWS)
-    return out
+    run_rows(surface_distance_rows, count, threads, *arguments, distance_fields(out), place, rough, rows_per_chunk=_ROWS)
+    return out, rough
 
 
 def signed_distance(
@@ -102,8 +110,8 @@ def fill_depths(
     poses_s = np.ascontiguousarray(np.broadcast_to(_rows_of(rows_s, rows), (len(rows), 12)))
     poses_o = np.ascontiguousarray(np.broadcast_to(_rows_of(rows_o, rows), (len(rows), 12)))
     own = np.concatenate(
-        [_unturned(poses_s, np.ascontiguousarray(poses_o[:, k:9:3]), len(rows)) for k in range(3)]
-        + [_unturned(poses_s, poses_o[:, 9:] - poses_s[:, 9:], len(rows))],
+        [unturned(poses_s, np.ascontiguousarray(poses_o[:, k:9:3]), len(rows)) for k in range(3)]
+        + [unturned(poses_s, poses_o[:, 9:] - poses_s[:, 9:], len(rows))],
         axis=1,
     )[:, [0, 3, 6, 1, 4, 7, 2, 5, 8, 9, 10, 11]]
     still, told = IDENTITY[None], intersects if meets is None else meets
@@ -112,7 +120,7 @@ def fill_depths(
         return told(surface, shape, still, poses, len(poses), threads=threads)
 
     def touch(poses: Floats, margin: float) -> tuple[Ints, Floats, Floats]:
-        row, table, _status = _contact_table(surface, shape, still, poses, len(poses), margin, 16, threads)
+        row, table, _status = contact_table(surface, shape, still, poses, len(poses), margin, 16, threads)
         return row, table[:, ALONG : ALONG + 3], table[:, DEPTH]
 
     def move(poses: Floats, motion: Floats) -> Impacts:
@@ -151,7 +159,7 @@ def contacts(
     deepest and those that are farthest from each other."""
     from thud.terrain.collision.contacts import ALONG, AT, DEPTH, PART, PATCH
 
-    row, table, status = _contact_table(surface, shape, rows_s, rows_o, count, margin, max_points, threads)
+    row, table, status = contact_table(surface, shape, rows_s, rows_o, count, margin, max_points, threads)
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
     feature = feature_ids(table[:, PATCH].astype(np.int64), table[:, PART].astype(np.int64))
     point = table[:, AT : AT + 3] - 0.5 * depth[:, None] * normal
@@ -159,7 +167,7 @@ def contacts(
     return Contacts(row, point, normal, depth, feature, np.arange(len(row)) - first, status)
 
 
-def _contact_table(
+def contact_table(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, margin: float, max_points: int,
     threads: int | None,
 ) -> tuple[Ints, Floats, npt.NDArray[np.uint8]]:  # fmt: skip
@@ -203,13 +211,13 @@ def _block(
 
 def cast(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, move_a: Floats, move_b: Floats,
-    threads: int | None,
+    threads: int | None, grow: Floats | None = None,
 ) -> Impacts:  # fmt: skip
-    """First contacts with motions (N, 3)."""
+    """First contacts with motions (N, 3); grow : (N,) metres that the shape is rounded off by."""
     from thud.terrain.collision.meets import surface_cast_rows
 
     out = empty_impacts(count)
-    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b, np.zeros(1) if grow is None else grow)
     run_rows(surface_cast_rows, count, threads, *arguments, impact_fields(out), rows_per_chunk=_ROWS)
     return out
 
@@ -232,7 +240,7 @@ def raycast(
     from thud.terrain.collision.rays import surface_ray_rows
 
     directions = unit(directions)
-    start, along = _unturned(rows, origins - rows[:, 9:], count), _unturned(rows, directions, count)
+    start, along = unturned(rows, origins - rows[:, 9:], count), unturned(rows, directions, count)
     found, normal, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     arguments = (surface.arrays, start, along, reach, int(any_hit), found, normal, quad, np.empty((count, 2)))
     run_rows(surface_ray_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
@@ -249,7 +257,7 @@ def raycast_all(
     from thud.terrain.collision.rays import ALONG, AT_EDGE, CROSSING, UPWARD, WHERE, surface_crossing_rows
 
     directions = unit(directions)
-    start, along = _unturned(rows, origins - rows[:, 9:], count), _unturned(rows, directions, count)
+    start, along = unturned(rows, origins - rows[:, 9:], count), unturned(rows, directions, count)
     counts, space = np.zeros(count, dtype=np.int64), _CROSSINGS
     while True:
         table = np.zeros((count, space, CROSSING))
@@ -285,7 +293,7 @@ def raycast_all(
     return RayCrossings(row, distance, origin + distance[:, None] * direction, normal, found[:, WHERE].astype(np.int64))
 
 
-def _unturned(rows: Floats, vectors: Floats, count: int) -> Floats:
+def unturned(rows: Floats, vectors: Floats, count: int) -> Floats:
     """(count, 3) vectors of the world in the frames of pose rows. Each row has the same bytes whatever the number of rows."""
     x, y, z = vectors.T
     turned = [rows[:, k] * x + rows[:, 3 + k] * y + rows[:, 6 + k] * z for k in range(3)]
@@ -306,7 +314,7 @@ def contains(
 
     check_reach(points, "points")
     check_reach(rows, "pose")
-    local = _unturned(rows, points - rows[:, 9:], count)
+    local = unturned(rows, points - rows[:, 9:], count)
     inside = np.empty(count, dtype=np.uint8)
     run_rows(in_ground_rows, count, threads, surface.arrays, local, inside, rows_per_chunk=_ROWS)
     return np.asarray(inside != 0)
@@ -320,7 +328,7 @@ def closest_point(
 
     check_reach(points, "points")
     check_reach(rows, "pose")
-    local = _unturned(rows, points - rows[:, 9:], count)
+    local = unturned(rows, points - rows[:, 9:], count)
     found, near, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     arguments = (surface.arrays, query_object(_POINT), local, found, near, quad)
     run_rows(surface_points_rows, count, threads, *arguments, rows_per_chunk=_ROWS)

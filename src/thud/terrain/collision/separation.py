@@ -3,7 +3,8 @@
 Each contact says how far the shape must go along its normal: n . x >= depth. The shortest translation that does all of this
 is a small quadratic programme. At its end there may be new contacts, which are added, and so on until `intersects` finds
 none. Contacts of curved ground say a little too much or too little; so the shape is cast back along its way until it
-touches, and other directions are tried: those of the contacts, then such that lean away from the best by less and less.
+touches, and other directions are tried: those of the contacts; all around, where the way is long, since it may be shorter
+through another sheet, into a tunnel, say, that no contact tells of; then such that lean away from the best by less and less.
 Whatever is shorter must be free at its end, too.
 """
 
@@ -19,12 +20,15 @@ from thud._core.decorators import kernel
 from thud._core.threads import run_rows
 from thud.results import CastStatus, Impacts
 from thud.terrain.collision.tolerances import (
+    WAY_AROUND,
     WAY_CLEAR,
     WAY_DIRECTIONS,
     WAY_GAIN,
     WAY_LEANS,
+    WAY_LONG,
     WAY_MARGIN,
     WAY_MOST,
+    WAY_PARTS,
     WAY_ROUNDS,
     WAY_SWEEPS,
 )
@@ -149,13 +153,21 @@ def _deepest_first(row: Ints, level: Floats) -> Ints:
     return np.asarray(order[rank < WAY_MOST])
 
 
-def _try(ask: Asking, way: Floats, rows: Ints, direction: Floats) -> None:
-    """Replace ways by shorter ones along unit directions."""
-    tried = (1.0 - WAY_GAIN) * np.linalg.norm(way[rows], axis=1)[:, None] * direction
+def _try(ask: Asking, way: Floats, rows: Ints, direction: Floats, part: float = 1.0 - WAY_GAIN) -> None:
+    """Replace ways by shorter ones along unit directions, that are free after this part of the length."""
+    tried = part * np.linalg.norm(way[rows], axis=1)[:, None] * direction
     clear = np.flatnonzero(~ask.meets_at(rows, tried)) if len(rows) else np.zeros(0, np.int64)
     if len(clear):
         chosen, tried = rows[clear], tried[clear]
         way[chosen] = ask.tightened(chosen, tried)
+
+
+def _all_around() -> Floats:
+    """(WAY_AROUND, 3) unit directions, spread evenly: points of a spiral over the sphere."""
+    k = np.arange(WAY_AROUND) + 0.5
+    z, angle = 1.0 - 2.0 * k / WAY_AROUND, np.pi * (1.0 + np.sqrt(5.0)) * k
+    across = np.sqrt(1.0 - z * z)
+    return np.column_stack([across * np.cos(angle), across * np.sin(angle), z])
 
 
 def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Floats, Floats]) -> None:
@@ -167,6 +179,14 @@ def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Flo
     for k in range(WAY_DIRECTIONS):
         own = np.flatnonzero((rank == k) & np.isin(row, done))
         _try(ask, way, row[own], normal[own])
+    around = _all_around()
+    for part in WAY_PARTS:
+        # A free place may be narrow, so that shorter ways are asked for, too; the shortest first.
+        length = np.linalg.norm(way[done], axis=1)
+        far, length = done[length > WAY_LONG * ask.size], length[length > WAY_LONG * ask.size]
+        tried = (part * length[:, None, None] * around).reshape(-1, 3)
+        clear = ~ask.meets_at(np.repeat(far, len(around)), tried).reshape(len(far), -1)
+        _try(ask, way, far[clear.any(axis=1)], around[clear.argmax(axis=1)[clear.any(axis=1)]], part)
     for lean in WAY_LEANS:
         for k in range(8):
             length = np.linalg.norm(way[done], axis=1, keepdims=True)

@@ -45,6 +45,13 @@ PLAIN_VERTICES = 100
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
 
+#: Where a shape slides faster than it turns, it is cast straight on over a window of time in which turning moves none of its
+#: points by more than this part of the distance to either side of the middle, rounded off by that and by WINDOW_ROOM of the
+#: distance more, so that a cast that ends a little late is not late. Twice the one and the other are less than 1: the cast does
+#: not begin in touch.
+WINDOW_TURN = 0.4
+WINDOW_ROOM = 0.05
+
 #: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
 #: touching.
 HEIGHT_SLACK = 1e-9
@@ -94,10 +101,13 @@ BURIED_STEPS_UP = 16
 
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
-#: the patch. Where both are flat and parallel it takes as long as it likes, and any of the points will do.
+#: the patch, each halved so often where it does not gain, unless it promised less than FOOT_GAIN of the squared distance. Where
+#: both are flat and parallel it takes as long as it likes, and any of the points will do.
 NEAREST_STEP = 1e-12
 NEAREST_TURNS = 64
 FOOT_STEPS = 24
+FOOT_HALVES = 12
+FOOT_GAIN = 1e-12
 
 #: How near a patch is at most is asked by so many of these steps (a count): most end after two.
 BOUND_TURNS = 4
@@ -125,6 +135,12 @@ WAY_DIRECTIONS = 8
 WAY_LEANS = (0.8, 0.4, 0.2, 0.1, 0.05)
 WAY_GAIN = 2e-3
 
+#: Ways that are longer than WAY_LONG of the shape's radius may be shorter through another sheet. They are looked for along so
+#: many directions all around (a count), 30 degrees apart, at these parts of their length, the least first.
+WAY_LONG = 0.25
+WAY_AROUND = 48
+WAY_PARTS = (0.35, 0.6, 0.8, 0.95)
+
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.
 FLAT_TETRAHEDRON = 1e-6
@@ -133,3 +149,7 @@ FLAT_TETRAHEDRON = 1e-6
 #: 120 parts over terrain has 20 to 50 near it. What has more is asked part by part.
 LISTED = 4096
 LEVELS = 64
+
+#: Contacts of a mesh's triangles are covered by those of its vertices that lie farthest out in so many directions (a count):
+#: the corners of a face that lies on the ground are among them, and three of so few are soon asked.
+OUTER_CORNERS = 8

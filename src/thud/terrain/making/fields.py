@@ -23,6 +23,15 @@ Field = Callable[[Floats], npt.ArrayLike]
 _TETRAHEDRON = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 
 
+def check_signed(values: npt.ArrayLike, name: str) -> None:
+    """Truth values have no sign, so that there is no surface between them."""
+    if np.asarray(values).dtype == np.bool_:
+        raise InvalidInputError(
+            f"{name}: expected signed distances, got True and False; give negative numbers inside the ground and positive ones "
+            "outside, such as np.where(inside, -1.0, 1.0), or better a distance"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class GridField:
     """A field given at the nodes of a grid, trilinear between them, and for one cell beyond them.
@@ -40,6 +49,7 @@ class GridField:
 
     def __post_init__(self) -> None:
         values = number_array(self.values, "values")
+        check_signed(values, "values")
         if values.ndim != 3 or min(values.shape) < 2:
             raise InvalidInputError(
                 f"values: expected an array (X, Y, Z) of at least 2 a side, got {values.dtype} {values.shape}"
@@ -213,7 +223,9 @@ def evaluate(field: Field, points: Floats) -> Floats:
     for start in range(0, len(points), FIELD_BLOCK):
         # A copy: the field may write to it.
         block = np.array(points[start : start + FIELD_BLOCK])
-        values = float_array(field(block), "field")
+        returned = field(block)
+        check_signed(returned, "field")
+        values = float_array(returned, "field")
         if values.shape != (len(block),):
             raise InvalidInputError(f"field: expected values of shape ({len(block)},) for as many points, got {values.shape}")
         if not np.isfinite(values).all():

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats, Ints, finite_array, whole_array
+from thud._core.arrays import Bools, Floats, Ints, finite_array, float_array, whole_array
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
-from thud.constants import MESH_LEAST
+from thud.constants import MESH_COORDINATE, MESH_LEAST
 from thud.errors import InvalidInputError, InvalidShapeError
 from thud.gates import as_positive
 from thud.terrain.making.make import MadeSurface, as_side
@@ -27,7 +27,7 @@ from thud.terrain.making.tolerances import (
     SPACING_BITS,
 )
 from thud.terrain.surface import DisplacedSurface
-from thud.terrain.tolerances import QUAD_SIDE
+from thud.terrain.tolerances import FACING_FLAT, QUAD_SIDE
 
 
 def from_heights(
@@ -92,6 +92,7 @@ def from_heights(
     position = np.column_stack([(place + corner) * step, base[place[:, 1], place[:, 0]]])
     direction = np.tile([0.0, 0.0, unit], (len(place), 1))
     primitives = _triangles(second, vertex.reshape(-1, 4))
+    _check_steep(position, primitives, place)
     deep = None if thick is None else thick / unit
     surface = DisplacedSurface(position, direction, place, primitives, quads, lengths, thickness=deep)
     error = np.abs(whole - z)[kept]
@@ -104,13 +105,38 @@ def from_heights(
     return MadeSurface(surface, float(error.max()), float(error.mean()), int(kept.sum()), 0, report)
 
 
+def _check_steep(position: Floats, primitives: Ints, place: Ints) -> None:
+    """Directions are vertical: a base that is all but vertical, too, has no length above it."""
+    if np.abs(position).max() > MESH_COORDINATE:
+        # That is named elsewhere.
+        return
+    a, b, c = (position[primitives[:, k]] for k in range(3))
+    slope = np.cross(b - a, c - a)
+    steep = np.flatnonzero(~(slope[:, 2] > FACING_FLAT * np.linalg.norm(slope, axis=1)))
+    if len(steep):
+        corners = primitives[steep[0], :3]
+        column, row = place[corners].min(axis=0)
+        rise = np.ptp(position[corners, 2])
+        raise InvalidInputError(
+            f"heights: they differ by {rise:g} m within a quad at row {row}, column {column}, steeper than "
+            f"{1 / FACING_FLAT:g} : 1 for this spacing; expected gentler ones, in metres, or mask them to leave a hole"
+        )
+
+
 def _as_heights(heights: npt.ArrayLike) -> tuple[Floats, Bools]:
     """(H, W) heights, 0 where masked, and which are not."""
     mask = np.ma.getmaskarray(heights) if isinstance(heights, np.ma.MaskedArray) else None
     values = np.ma.getdata(heights) if mask is not None else heights
     if mask is not None and mask.any():
         values = np.where(mask, np.zeros((), dtype=values.dtype), values)  # type: ignore[union-attr]
-    z = finite_array(values, "heights")
+    z = float_array(values, "heights")
+    if z.ndim == 2 and not np.isfinite(z).all():
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(z))[0])
+        raise InvalidInputError(
+            f"heights: row {row}, column {column} is not finite ({z[row, column]}); expected finite numbers, or mask it to "
+            "leave a hole there: np.ma.masked_invalid(heights)"
+        )
+    z = finite_array(z, "heights")
     if z.ndim != 2 or min(z.shape) < 2 or max(z.shape) > 2**15 or z.size > MADE_SAMPLES:
         raise InvalidInputError(f"heights: expected an array (H, W) of 2 to {2**15} a side, got shape {z.shape}")
     return z, np.ones(z.shape, dtype=bool) if mask is None else ~mask
