@@ -87,6 +87,7 @@ _TUPLES = {
     "reaches": "thud.world.record_types:REACHES",
     "point_list": "thud.world.record_types:POINT_LIST",
     "pair_touches": "thud.world.record_types:PAIR_TOUCHES",
+    "plane_trees": "thud.world.plane_types:PLANE_TREES",
     "rigid_state": "thud.dynamics.state_type:RIGID_STATE",
     "solver_bodies": "thud.dynamics.state_type:SOLVER_BODIES",
     "contact_groups": "thud.dynamics.state_type:CONTACT_GROUPS",

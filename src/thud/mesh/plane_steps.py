@@ -62,16 +62,25 @@ def one_gap(c1, r1, spm_a, first_a, c2, r2, spm_b, first_b, r, t, margin, d):
 def sphere_gap(c1, r1, spm_a, slot_a, c2, r2, spm_b, slot_b, r, t, margin, enough):
     """Lower bound of the distance of the objects in two spheres, c2 in A's frame; not positive where it is not known. The
     search for it ends where it exceeds `enough`."""
-    n_a, planes_a, cells_a, n_b, planes_b, cells_b = spm_a[1], spm_a[4], spm_a[6], spm_b[1], spm_b[4], spm_b[6]
-    first_a, first_b = slot_a * n_a * n_a, slot_b * n_b * n_b
-    d = sub(c2, c1)
+    first_a, first_b = slot_a * spm_a[1] * spm_a[1], slot_b * spm_b[1] * spm_b[1]
     if spm_a[0] == OFFSETS or spm_b[0] == OFFSETS:
-        return one_gap(c1, r1, spm_a, first_a, c2, r2, spm_b, first_b, r, t, margin, d)
+        return one_gap(c1, r1, spm_a, first_a, c2, r2, spm_b, first_b, r, t, margin, sub(c2, c1))
+    table_a, table_b = (spm_a[1], spm_a[6], spm_a[4]), (spm_b[1], spm_b[6], spm_b[4])
+    return points_gap(c1, r1, table_a, first_a, c2, r2, table_b, first_b, max(spm_a[8], spm_b[8]), r, t, margin, enough)
+
+
+@device
+def points_gap(c1, r1, table_a, first_a, c2, r2, table_b, first_b, directions, r, t, margin, enough):
+    """The same by tables of points, (n, directions of the cells, points) each, those of the nodes beginning at rows first_a and
+    first_b, for up to so many directions."""
+    n_a, cells_a, points_a = table_a
+    n_b, cells_b, points_b = table_b
+    d = sub(c2, c1)
     best = -math.inf
-    for _step in range(max(spm_a[8], spm_b[8])):
+    for _step in range(directions):
         cell_a, cell_b = octahedral_cell(n_a, d), octahedral_cell(n_b, unrotate(r, neg(d)))
         n1, n2 = load3(cells_a, cell_a, 0), rotate(r, load3(cells_b, cell_b, 0))
-        p1, p2 = load_point(planes_a, first_a + cell_a), transform(r, t, load_point(planes_b, first_b + cell_b))
+        p1, p2 = load_point(points_a, first_a + cell_a), transform(r, t, load_point(points_b, first_b + cell_b))
         k = dot(n1, n2)
         gap_1 = ball_gap(dot(n1, sub(c1, p1)), dot(n2, sub(c1, p2)), r1, k, margin)
         gap_2 = ball_gap(dot(n2, sub(c2, p2)), dot(n1, sub(c2, p1)), r2, k, margin)

@@ -529,7 +529,7 @@ class World(WorldPhysics):
             whole, real = np.empty(0, np.int64), np.empty((0, 3))
             return WorldDistances(whole, whole, np.empty(0), real, real, real, np.empty(0, np.uint8))
         with self.stats.phase("narrow"):
-            found = narrow.distances(self._scene(), pairs, reach, signed)
+            found = narrow.distances(self._scene(), pairs, reach, signed, self.midphase)
         near = np.flatnonzero(found.distance <= reach)
         order = near[np.argsort(found.distance[near], kind="stable")]
         self.stats.hits = len(order)
