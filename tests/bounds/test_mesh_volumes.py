@@ -40,6 +40,10 @@ def test_pairs_are_those_of_brute_force_for_every_volume() -> None:
     expected = [brute_pairs(a, b, row) for row in rows]
     assert sum(bool(pairs) for pairs in expected) > 5
     for bounding in BOUNDINGS:
+        if bounding == "aabb":
+            # The same boxes, tested as boxes of one frame.
+            hit, _ = surfaces_meet(a, b, IDENTITY, rows, bounding="aligned", mappings=(mapped(a, "face"), mapped(b, "face")))
+            np.testing.assert_array_equal(hit, [bool(pairs) for pairs in expected])
         compact = [("points", 3)] + ([("offsets", 1)] if bounding == "sphere" else [])
         for mapping in (None, *MAPPINGS, *compact):
             made = conservative.mapping_of if mapping in compact else mapped

@@ -17,8 +17,8 @@ from thud.math.vec3 import dot, neg, norm2, sub
 from thud.mesh.plane_steps import chung_wang_step
 from thud.mesh.tolerances import OBB_BLUR
 
-#: Types of volumes.
-SPHERE, AABB, OBB, KDOP = 0, 1, 2, 3
+#: Types of volumes. ALIGNED are AABBs tested as boxes of one frame, B's refitted into A's, by three axes.
+SPHERE, AABB, OBB, KDOP, ALIGNED = 0, 1, 2, 3, 4
 
 #: A tree with its volumes, for kernels: skip, first, corners (flat), origin, volumes, k-DOP directions, extent
 #: (sum of the root box's half extents), SPM.
@@ -173,6 +173,14 @@ def volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch
         return boxes_meet(load3f(volumes_a, i, 3), load3f(volumes_b, j, 3), r, d, touch)
     if kind == OBB:
         return obbs_meet(volumes_a, i, volumes_b, j, r, t, touch)
+    if kind == ALIGNED:
+        d = sub(transform(r, t, load3f(volumes_b, j, 0)), load3f(volumes_a, i, 0))
+        a, b = load3f(volumes_a, i, 3), load3f(volumes_b, j, 3)
+        return (
+            abs(d[0]) <= a[0] + abs(r[0]) * b[0] + abs(r[1]) * b[1] + abs(r[2]) * b[2] + touch
+            and abs(d[1]) <= a[1] + abs(r[3]) * b[0] + abs(r[4]) * b[1] + abs(r[5]) * b[2] + touch
+            and abs(d[2]) <= a[2] + abs(r[6]) * b[0] + abs(r[7]) * b[1] + abs(r[8]) * b[2] + touch
+        )
     return kdops_meet(volumes_a, i, volumes_b, j, triples, weights, touch)
 
 

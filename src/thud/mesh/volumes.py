@@ -22,14 +22,26 @@ from thud.mesh.plane_steps import are_compact, spheres_parted
 from thud.mesh.sphere_walk import root_spheres_meet, walk_spheres
 from thud.mesh.tolerances import SPM_MARGIN
 from thud.mesh.triangle_triangle import triangles_meet
-from thud.mesh.volume_tests import AABB, KDOP, OBB, SPHERE, TREE, align_kdops, theorem_3_2, volume_size, volumes_meet
+from thud.mesh.volume_tests import (
+    AABB,
+    ALIGNED,
+    KDOP,
+    OBB,
+    SPHERE,
+    TREE,
+    align_kdops,
+    theorem_3_2,
+    volume_size,
+    volumes_meet,
+)
 
 if TYPE_CHECKING:
     from thud.shapes.triangle_mesh import TriangleMesh
 
 
-_KINDS = {"sphere": SPHERE, "aabb": AABB, "obb": OBB, "kdop": KDOP}
-_VOLUMES = {"sphere": "spheres", "aabb": "boxes", "obb": "obbs", "kdop": "kdops"}
+#: "aligned": the boxes of "aabb", tested as boxes of one frame; for comparison.
+_KINDS = {"sphere": SPHERE, "aabb": AABB, "obb": OBB, "kdop": KDOP, "aligned": ALIGNED}
+_VOLUMES = {"sphere": "spheres", "aabb": "boxes", "obb": "obbs", "kdop": "kdops", "aligned": "boxes"}
 
 #: Columns of the counters: volume tests, Theorem 3.2 tests, its rejections, triangle tests.
 COUNTERS = ("volume_tests", "spm_tests", "spm_rejections", "triangle_tests")
@@ -62,7 +74,7 @@ def has_mapping(spm, node):
 
 
 @kernel(inner=f"i8, {TREE}, {TREE}, i8[:,::1], f8[:,::1], mat3, vec3, i8, i8[:,::1], i8, i8[:,::1], i8, i8[:,::1]")
-def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack, filled, pairs_out, row, counters_out):
+def walk_volumes(test, tree_a, tree_b, triples, weights, r, t, all_pairs, stack, filled, pairs_out, row, counters_out):
     """Number of triangle pairs that meet; at most 1 unless `all_pairs`. (R, t) is B's tree in the frame of A's. Spheres have a
     walk of their own, `sphere_walk.py`.
 
@@ -70,6 +82,7 @@ def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack,
     """
     skip_a, first_a, corners_a, volumes_a, axes_a, spm_a = tree_a[0], tree_a[1], tree_a[2], tree_a[4], tree_a[5], tree_a[7]
     skip_b, first_b, corners_b, volumes_b, axes_b, spm_b = tree_b[0], tree_b[1], tree_b[2], tree_b[4], tree_b[5], tree_b[7]
+    kind = AABB if test == ALIGNED else test
     scale = pair_scale(tree_a, tree_b, t)
     touch, margin, slack = TOUCH * scale, SPM_MARGIN * scale, SPM_SLACK * (tree_a[6] + tree_b[6])
     found, volume_tests, spm_tests, spm_rejections, triangle_tests = 0, 0, 0, 0, 0
@@ -79,7 +92,7 @@ def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack,
         depth -= 1
         i, j = stack[depth, 0], stack[depth, 1]
         volume_tests += 1
-        if not volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
+        if not volumes_meet(test, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
             continue
         if has_mapping(spm_a, i) and has_mapping(spm_b, j):
             spm_tests += 1
@@ -161,11 +174,12 @@ def volume_pairs_rows(start, stop, kind, tree_a, tree_b, cones_b, matrices_b, po
 
 
 @kernel(inner=f"i8, {TREE}, {TREE}, i8[:,::1], f8[:,::1], mat3, vec3, i8, i8, i8[:,::1], i8, i8[:,:,::1]")
-def walk_levels(kind, tree_a, tree_b, triples, weights, r, t, levels, use_spm, stack, row, tests_out):
+def walk_levels(test, tree_a, tree_b, triples, weights, r, t, levels, use_spm, stack, row, tests_out):
     """Deepest of the first `levels` levels at which a pair of nodes survives, -1 for none: both trees opened at once, level
     by level. Column 0 of tests_out[row, level] gets the pairs whose volumes meet, column 1 those that Theorem 3.2 rejects."""
     skip_a, volumes_a, axes_a, spm_a = tree_a[0], tree_a[4], tree_a[5], tree_a[7]
     skip_b, volumes_b, axes_b, spm_b = tree_b[0], tree_b[4], tree_b[5], tree_b[7]
+    kind = AABB if test == ALIGNED else test
     scale = pair_scale(tree_a, tree_b, t)
     touch, margin, slack = TOUCH * scale, SPM_MARGIN * scale, SPM_SLACK * (tree_a[6] + tree_b[6])
     compact = kind == SPHERE and are_compact(spm_a, spm_b)
@@ -175,7 +189,7 @@ def walk_levels(kind, tree_a, tree_b, triples, weights, r, t, levels, use_spm, s
     while depth > 0:
         depth -= 1
         i, j, level = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        if not volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
+        if not volumes_meet(test, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
             continue
         count = row < tests_out.shape[0]
         if count:

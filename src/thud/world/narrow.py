@@ -196,9 +196,9 @@ def distances(scene: Scene, pairs: Ints, reach: float, signed: bool, midphase: s
             # As covers say of those beyond reach.
             scene.stats.mid_tested += int(far.sum())
             scene.stats.mid_rejected += int(far.sum())
-            out, near = dispatch.empty_distances(len(pairs)), np.flatnonzero(~far)
+            out, close = dispatch.empty_distances(len(pairs)), np.flatnonzero(~far)
             out.distance[far] = np.inf
-            put_rows(out, near, distances(scene, np.ascontiguousarray(pairs[near]), reach, signed, "hull"))
+            put_rows(out, close, distances(scene, np.ascontiguousarray(pairs[close]), reach, signed, "hull"))
             return out
     out = dispatch.empty_distances(len(pairs))
     convex = np.flatnonzero(~covered)
