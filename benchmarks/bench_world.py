@@ -22,6 +22,7 @@ from benchmarks.asking import decades
 from benchmarks.bench_cast import Casts, FclCasts
 from benchmarks.families import FORMS
 from benchmarks.harness import Contestant, Report, Timed, one_core
+from benchmarks.mesh_crowds import colliding_crowd, paper_crowd
 from benchmarks.peers import Bullet, Coal, Fcl, embree_scene, installed
 from tests.oracles.meshes import box_mesh
 from thud.shapes.shape import Shape
@@ -490,6 +491,44 @@ def _impacts(report: Report, count: int, frames: int, most: int, rounds: int) ->
     )  # fmt: skip
 
 
+# Mid phases of meshes -------------------------------------------------------------------------------------------------------
+
+
+def _mid_phases(report: Report, count: int, frames: int, small: bool, rounds: int) -> None:
+    """Crowds of concave meshes by each mid phase: which pairs meet, and which are within 0.1 m."""
+    crowds = [paper_crowd(name, count, frames, small) for name in ("torus", "plane")]
+    crowds.append(colliding_crowd(count, frames, small))
+    crowds += [made.unrelated() for made in list(crowds)]
+    asks: dict[str, Callable[[thud.World], object]] = {
+        "World.intersecting": thud.World.intersecting,
+        "World.distances(0.1)": lambda world: world.distances(0.1),
+    }
+    for query, ask in asks.items():
+        name, text = f"crowds of {count} meshes by mid phase", f"a frame: poses in, {query} out"
+
+        def races(ask: Callable[[thud.World], object] = ask, name: str = name, text: str = text) -> Iterator[Any]:
+            for made in crowds:
+                contestants, worlds = [], {}
+                for midphase in ("none", "hull", "spm"):
+                    world = thud.World(midphase=midphase, threads=1)
+                    handles, ways = world.add_many(made.meshes, made.frames[0]), _to_and_fro(made.frames)
+                    worlds[midphase] = world
+
+                    def run(world: thud.World = world, handles: Any = handles, ways: Any = ways) -> None:
+                        for poses in next(ways):
+                            world.set_poses(handles, poses)
+                            ask(world)
+
+                    contestants.append(Contestant(f"thud, {midphase}", run, frames))
+                yield made.name, contestants
+                stats = {key: world.stats for key, world in worlds.items()}
+                parts = ", ".join(f"{key} {one.mid_rejected}" for key, one in stats.items())
+                many = f"{stats['hull'].broad_pairs} pairs, {stats['hull'].hits} found"
+                report.note(name, text, f"{made.name}: {many}; parted before the triangles: {parts}")
+
+        report.family(name, text, "thud, hull", races(), rounds)
+
+
 def _scene_rays(made: Scene, count: int) -> tuple[Floats, Floats, float]:
     """From anywhere in the scene to anywhere."""
     rng = np.random.default_rng(1)
@@ -588,4 +627,5 @@ def run(size: str) -> None:
         _contacts(report, bodies, few, most, rounds)
         _impacts(report, bodies, few, most, rounds)
         _raycasts(report, bodies, rays, most, rounds)
+        _mid_phases(report, 40 if size == "ci" else 600, few, size == "ci", rounds)
     report.save()

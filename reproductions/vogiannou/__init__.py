@@ -10,7 +10,7 @@ from pathlib import Path
 import thud
 from reproductions.mesh_files import read_mesh
 from reproductions.models import models, small_models
-from reproductions.vogiannou import figure_7, figure_8, figure_9, figure_10, figure_11
+from reproductions.vogiannou import docs, figure_7, figure_8, figure_9, figure_10, figure_11
 from reproductions.vogiannou.report import Report
 
 
@@ -23,4 +23,7 @@ def run(size: str, files: list[Path] | None, out: Path) -> int:
         report.say(f"{name}: {mesh}")
     for figure in (figure_7, figure_8, figure_9, figure_10, figure_11):
         figure.run(meshes, size, report)
-    return report.close()
+    failed = report.close()
+    if size == "standard" and not files and out.resolve() == docs.RESULTS.parent:
+        docs.update()
+    return failed

@@ -19,9 +19,11 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.meshes import blob_mesh
 from tests.world.model import random_pose, some_shapes
 from thud.errors import FileFormatError, InvalidInputError, StaleHandleError
 from thud.world.bodies import Bodies
+from thud.world.shape_state import flatten, unflatten
 from thud.world.tolerances import SAVED_DEPTH
 from thud.world.world_state import ARRAYS, COLUMNS, VALUES
 
@@ -37,7 +39,9 @@ def busy_world(count: int = 60, **options: Any) -> thud.World:
     vertices = np.asarray(mesh.vertices)
     shapes += [
         mesh.deformed(vertices * [1.0, 1.5, 0.5]),
-        thud.TriangleMesh(vertices, mesh.faces, bounding="obb", spm="face", spm_levels=2, spm_samples=8, obb_weights="area"),
+        thud.TriangleMesh(
+            vertices, mesh.faces, bounding="obb", spm="face", spm_levels=2, spm_samples=8, spm_directions=2, obb_weights="area"
+        ),
         thud.Compound([shapes[9], mesh, shapes[9]], [thud.Pose((0.1 * k, 0, 0)) for k in range(3)]),
         thud.HalfSpace((0.3, -0.2, 1.0), -1.4),
     ]
@@ -111,6 +115,15 @@ def test_what_one_shape_was_stays_one(tmp_path: Path) -> None:
     assert len(before) > len(handles)
     kinds = [type(world.shape(handle)) for handle in handles]
     assert kinds == [type(loaded.shape(handle)) for handle in handles]
+
+
+def test_meshes_saved_before_there_were_several_directions_have_one() -> None:
+    mesh = thud.TriangleMesh(*blob_mesh(3, 1), spm="face", spm_levels=2, spm_samples=8)
+    state = flatten([mesh])
+    del state["meshes"][0]["spm_directions"]
+    (again,) = unflatten(state)
+    assert isinstance(again, thud.TriangleMesh)
+    assert (again.spm, again.spm_directions) == ("face", 1)
 
 
 @pytest.mark.parametrize("options", [{"broadphase": "tree", "midphase": "none", "caches": False, "threads": 2}, {}])

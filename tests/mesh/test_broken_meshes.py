@@ -165,9 +165,12 @@ def test_pairs_of_meshes(name: str, frame: str) -> None:
 
 
 VOLUMES = [{"bounding": kind} for kind in ("sphere", "obb", "kdop")] + [
-    {"bounding": kind, "spm": spm, "spm_levels": 3, "spm_samples": 8}
-    for kind, spm in itertools.product(("sphere", "aabb", "obb", "kdop"), ("face", "vertex"))
-]
+    {"bounding": kind, "spm": spm, "spm_levels": 3, "spm_samples": 8, "spm_directions": directions}
+    for kind, (spm, directions) in [
+        *itertools.product(("sphere", "aabb", "obb", "kdop"), (("face", 1), ("vertex", 1))),
+        ("sphere", ("compact", 1)), ("sphere", ("compact", 3)), ("obb", ("compact", 3)),
+    ]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -52,12 +52,12 @@ def test_a_full_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     mesh = {"knot": thud.TriangleMesh(*small_models()["knot"])}
     settings = [("sphere", "none", 0), ("sphere", "DFSPM", 1)]
     partial = tmp_path / "partial.csv"
-    first = figure_10._measure(mesh, settings, 40, 20, 1, partial)
+    first = figure_10._measure(mesh, settings, 40, 20, partial)
     # Half of the second block is lost; the first block is kept as it was, the second measured again.
     lines = partial.read_text().splitlines()
     assert len(lines) == 4
     partial.write_text("\n".join(lines[:3]) + "\n")
-    second = figure_10._measure(mesh, settings, 40, 20, 1, partial)
+    second = figure_10._measure(mesh, settings, 40, 20, partial)
     for s in settings:
         assert second[0][s][0] == pytest.approx(first[0][s][0])
         np.testing.assert_allclose(second[1][s], first[1][s])

@@ -35,7 +35,9 @@ def test_refused(vertices: object, faces: object, words: list[str]) -> None:
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-@pytest.mark.parametrize("option", [{"bounding": "ball"}, {"spm": "edge"}, {"build": "fast"}, {"spm_levels": -1}])
+@pytest.mark.parametrize(
+    "option", [{"bounding": "ball"}, {"spm": "edge"}, {"build": "fast"}, {"spm_levels": -1}, {"spm_directions": 0}]
+)
 def test_refused_options(option: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(option))):
         thud.TriangleMesh(VERTICES, FACES, **option)  # type: ignore[arg-type]

@@ -91,6 +91,7 @@ _TUPLES = {
     "crowd_joints": "thud.world.batch.crowd_numba:CROWD_JOINTS",
     "crowd_plan": "thud.world.batch.crowd_numba:CROWD_PLAN",
     "crowd_after": "thud.world.batch.crowd_numba:CROWD_AFTER",
+    "plane_trees": "thud.world.plane_types:PLANE_TREES",
     "rigid_state": "thud.dynamics.state_type:RIGID_STATE",
     "solver_bodies": "thud.dynamics.state_type:SOLVER_BODIES",
     "contact_groups": "thud.dynamics.state_type:CONTACT_GROUPS",

@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud.bounds.support_planes import SCAN_FACES, TABLE
+from thud.bounds.octahedral import octahedral_cell
+from thud.bounds.support_planes import POINTS, SCAN_FACES, TABLE
 from thud.constants import TINY
 from thud.math.vec3 import dot, load3
 
-#: Numba's type of `SupportPlanes.arrays()`: mode, resolution, slot, samples, planes, plane starts, vertices, their starts.
-SPM = "Tuple((i8, i8, i4[::1], i4[:,::1], f4[:,::1], i8[::1], f8[:,::1], i8[::1]))"
+#: Numba's type of `SupportPlanes.arrays()`: mode, resolution, slot, samples, planes, plane starts, vertices, their starts,
+#: number of directions.
+SPM = "Tuple((i8, i8, i4[::1], i4[:,::1], f4[:,::1], i8[::1], f8[:,::1], i8[::1], i8))"
 
 
 @device
@@ -38,6 +40,12 @@ def sample_of(n, v):
         phi += 2.0 * math.pi
     i, j = int(phi * (n / (2.0 * math.pi))), int(max(theta, 0.0) * (n / math.pi))
     return min(i, n - 1) * n + min(j, n - 1)
+
+
+@device
+def load_point(points, row):
+    """A stored point in float64."""
+    return np.float64(points[row, 0]), np.float64(points[row, 1]), np.float64(points[row, 2])
 
 
 @device
@@ -71,8 +79,11 @@ def scanned_plane(mode, planes, plane_starts, vertices, vertex_starts, slot, v):
 
 @device
 def support_plane(spm, slot, v):
-    """(point, normal) of M_O(v), v not 0."""
-    mode, n, _, samples, planes, plane_starts, vertices, vertex_starts = spm
+    """(point, normal) of M_O(v), v not 0. A mapping of OFFSETS has no points."""
+    mode, n, _, samples, planes, plane_starts, vertices, vertex_starts, _ = spm
     if mode == TABLE:
         return load_plane(planes, samples[slot, sample_of(n, v)])
+    if mode == POINTS:
+        cell = octahedral_cell(n, v)
+        return load_point(planes, slot * n * n + cell), load3(vertices, cell, 0)
     return scanned_plane(mode, planes, plane_starts, vertices, vertex_starts, slot, v)

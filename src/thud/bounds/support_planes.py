@@ -23,7 +23,7 @@ their outline; for a node on a line or at a point, the six planes of the box alo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,8 @@ from thud.gates import Array
 
 KINDS = ("vertex", "face")
 
-#: How the kernels map a direction to a plane.
-NONE, TABLE, SCAN_FACES, SCAN_VERTICES = 0, 1, 2, 3
+#: How the kernels map a direction to a plane; the last two are those of `support_tables.py`.
+NONE, TABLE, SCAN_FACES, SCAN_VERTICES, POINTS, OFFSETS = 0, 1, 2, 3, 4, 5
 
 #: Products of normals and points held at once by the build (a count).
 _BLOCK = 2**22
@@ -47,7 +47,7 @@ class SupportPlanes:
     """Support-plane mappings of S nodes; relative to the mesh's origin."""
 
     mode: int
-    """TABLE (discretised), SCAN_FACES or SCAN_VERTICES (exact); NONE if there are no nodes."""
+    """TABLE (discretised), SCAN_FACES or SCAN_VERTICES (exact), POINTS or OFFSETS (compact); NONE if there are no nodes."""
     resolution: int
     """n of the n x n samples; 0 for an exact mapping."""
     slot: npt.NDArray[np.int32]
@@ -62,6 +62,8 @@ class SupportPlanes:
     """(V, 3) vertices of the nodes' hulls, for SCAN_VERTICES."""
     vertex_starts: Ints
     """(S + 1,) those of mapping s."""
+    directions: int = 1
+    """How many pairs of planes a pair of nodes is asked for: 1 is the paper's, further ones follow by Chung-Wang steps."""
 
     @property
     def nbytes(self) -> int:
@@ -72,7 +74,7 @@ class SupportPlanes:
         """What kernels take, see `support_plane_map.SPM`."""
         return (
             self.mode, self.resolution, self.slot, self.samples, self.planes, self.plane_starts,
-            self.vertices, self.vertex_starts,
+            self.vertices, self.vertex_starts, self.directions,
         )  # fmt: skip
 
 
@@ -101,7 +103,15 @@ def first_levels(skip: Ints, levels: int) -> Ints:
 
 
 def support_planes(
-    skip: Ints, first: Ints, corners: Array, kind: str, levels: int, samples: int, *, exact: bool = False
+    skip: Ints,
+    first: Ints,
+    corners: Array,
+    kind: str,
+    levels: int,
+    samples: int,
+    *,
+    exact: bool = False,
+    directions: int = 1,
 ) -> SupportPlanes:
     """Mappings of the nodes on the first `levels` levels of a `MeshTree`; `corners` (T, 9) in tree order.
 
@@ -113,7 +123,7 @@ def support_planes(
     if len(nodes) == 0:
         return no_support_planes()
     extent = float(np.abs(corners).max())
-    directions = sample_directions(samples)
+    wanted = sample_directions(samples)
     slot = np.full(len(skip), -1, dtype=np.int32)
     slot[nodes] = np.arange(len(nodes), dtype=np.int32)
     tables, planes, vertices = [], [], []
@@ -125,11 +135,11 @@ def support_planes(
             vertices.append(hull_points(points))
             continue
         if kind == "vertex":
-            normals, table = directions, np.arange(len(directions))
+            normals, table = wanted, np.arange(len(wanted))
         else:
             normals = hull_normals(points)
             if not exact:
-                normals, table = discretised_faces(normals, directions)
+                normals, table = discretised_faces(normals, wanted)
         if not exact:
             tables.append(table + filled)
         planes.append(outward_planes(normals, points, extent))
@@ -146,6 +156,7 @@ def support_planes(
         np.cumsum([0, *counts]),
         np.concatenate(vertices) if vertices else np.empty((0, 3)),
         np.cumsum([0, *vertex_counts]),
+        directions,
     )
 
 
@@ -171,6 +182,23 @@ def outward_planes(normals: Array, points: Array, extent: float) -> npt.NDArray[
     offset = (planes[:, :3].astype(np.float64) * n).sum(axis=1)
     assert (offset > reach).all() or extent == 0.0
     return planes
+
+
+def refitted_planes(mapping: SupportPlanes, skip: Ints, first: Ints, corners: Array) -> SupportPlanes:
+    """A discretised mapping (TABLE) for the same tree over other corners: its planes keep their normals and move to where they
+    touch. Support planes again, as fully bounding as before; those of faces are no longer the new hull's faces, which takes
+    some of their tightness and none of their truth."""
+    from thud.bounds.farthest import farthest_of_planes
+
+    assert mapping.mode == TABLE
+    nodes = np.flatnonzero(mapping.slot >= 0)
+    nodes = nodes[np.argsort(mapping.slot[nodes])]
+    stored = mapping.planes[:, 3:]
+    n = stored.astype(np.float64)
+    rows = farthest_of_planes(skip, first, corners, nodes, mapping.plane_starts, n)
+    shift = SPM_SHIFT * float(np.abs(corners).max())
+    planes = np.concatenate([(corners.reshape(-1, 3)[rows] + shift * n).astype(np.float32), stored], axis=1)
+    return replace(mapping, planes=planes)
 
 
 def hull_points(points: Array) -> Array:

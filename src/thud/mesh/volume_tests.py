@@ -9,14 +9,16 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.bounds.support_plane_map import SPM, support_plane
+from thud.bounds.support_planes import OFFSETS
 from thud.bounds.theorem_3_2 import aabb_rejects, kdop_rejects, obb_rejects, sphere_rejects
 from thud.constants import NO_LIMIT
 from thud.math.pose import rotate, transform, unrotate, untransform
-from thud.math.vec3 import dot, norm2, sub
+from thud.math.vec3 import dot, neg, norm2, sub
+from thud.mesh.plane_steps import chung_wang_step
 from thud.mesh.tolerances import OBB_BLUR
 
-#: Types of volumes.
-SPHERE, AABB, OBB, KDOP = 0, 1, 2, 3
+#: Types of volumes. ALIGNED are AABBs tested as boxes of one frame, B's refitted into A's, by three axes.
+SPHERE, AABB, OBB, KDOP, ALIGNED = 0, 1, 2, 3, 4
 
 #: A tree with its volumes, for kernels: skip, first, corners (flat), origin, volumes, k-DOP directions, extent
 #: (sum of the root box's half extents), SPM.
@@ -171,6 +173,14 @@ def volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch
         return boxes_meet(load3f(volumes_a, i, 3), load3f(volumes_b, j, 3), r, d, touch)
     if kind == OBB:
         return obbs_meet(volumes_a, i, volumes_b, j, r, t, touch)
+    if kind == ALIGNED:
+        d = sub(transform(r, t, load3f(volumes_b, j, 0)), load3f(volumes_a, i, 0))
+        a, b = load3f(volumes_a, i, 3), load3f(volumes_b, j, 3)
+        return (
+            abs(d[0]) <= a[0] + abs(r[0]) * b[0] + abs(r[1]) * b[1] + abs(r[2]) * b[2] + touch
+            and abs(d[1]) <= a[1] + abs(r[3]) * b[0] + abs(r[4]) * b[1] + abs(r[5]) * b[2] + touch
+            and abs(d[2]) <= a[2] + abs(r[6]) * b[0] + abs(r[7]) * b[1] + abs(r[8]) * b[2] + touch
+        )
     return kdops_meet(volumes_a, i, volumes_b, j, triples, weights, touch)
 
 
@@ -216,15 +226,8 @@ def plane_directions(kind, volumes_a, i, volumes_b, j, r, t):
 
 
 @device
-def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin):
-    """Whether Theorem 3.2 shows the objects below nodes i of A and j of B to be apart. Both nodes have mappings."""
-    v1, v2 = plane_directions(kind, volumes_a, i, volumes_b, j, r, t)
-    if not (norm2(v1) > 0.0 and norm2(v2) > 0.0):
-        return False
-    # E_1 = M_O1(v_1), E_2 = M_O2(v_2), each in both frames.
-    slot_a, slot_b = np.int64(spm_a[2][i]), np.int64(spm_b[2][j])
-    p1, n1 = support_plane(spm_a, slot_a, v1)
-    p2_b, n2_b = support_plane(spm_b, slot_b, unrotate(r, v2))
+def planes_reject(kind, volumes_a, i, axes_a, p1, n1, volumes_b, j, axes_b, p2_b, n2_b, r, t, slack, margin):
+    """Both cases of Theorem 3.2 for one pair of planes, A's and B's each in the own frame."""
     p2, n2 = transform(r, t, p2_b), rotate(r, n2_b)
     if kind == SPHERE:
         c1, c2 = load3f(volumes_a, i, 0), transform(r, t, load3f(volumes_b, j, 0))
@@ -248,3 +251,24 @@ def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, 
         c2, h2 = load3f(volumes_b, j, 9), load3f(volumes_b, j, 12)
         return obb_rejects(load9f(volumes_b, j), c2, h2, p2_b, n2_b, p1_b, n1_b, slack, margin)
     return kdop_rejects(axes_b, volumes_b, j, p2_b, n2_b, p1_b, n1_b, slack, margin)
+
+
+@device
+def theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin):
+    """Whether Theorem 3.2 shows the objects below nodes i of A and j of B to be apart. Both nodes have mappings."""
+    slot_a, slot_b = np.int64(spm_a[2][i]), np.int64(spm_b[2][j])
+    # Without points on the planes there is no way from one to q.
+    if spm_a[0] == OFFSETS or spm_b[0] == OFFSETS:
+        return False
+    v1, v2 = plane_directions(kind, volumes_a, i, volumes_b, j, r, t)
+    for _step in range(max(spm_a[8], spm_b[8])):
+        if not (norm2(v1) > 0.0 and norm2(v2) > 0.0):
+            return False
+        # E_1 = M_O1(v_1), E_2 = M_O2(v_2).
+        p1, n1 = support_plane(spm_a, slot_a, v1)
+        p2, n2 = support_plane(spm_b, slot_b, unrotate(r, v2))
+        if planes_reject(kind, volumes_a, i, axes_a, p1, n1, volumes_b, j, axes_b, p2, n2, r, t, slack, margin):
+            return True
+        v1 = chung_wang_step(sub(v1, v2), sub(transform(r, t, p2), p1))
+        v2 = neg(v1)
+    return False

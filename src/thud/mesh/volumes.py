@@ -18,16 +18,30 @@ from thud.bounds.kdop import cones, directions
 from thud.bounds.support_planes import SupportPlanes, no_support_planes
 from thud.constants import SPM_SLACK, TOUCH, TREE_LEVELS
 from thud.mesh.box_tree import load_triangle, place_triangle, tree_pose
+from thud.mesh.plane_steps import are_compact, spheres_parted
+from thud.mesh.sphere_walk import root_spheres_meet, walk_spheres
 from thud.mesh.tolerances import SPM_MARGIN
 from thud.mesh.triangle_triangle import triangles_meet
-from thud.mesh.volume_tests import AABB, KDOP, OBB, SPHERE, TREE, align_kdops, theorem_3_2, volume_size, volumes_meet
+from thud.mesh.volume_tests import (
+    AABB,
+    ALIGNED,
+    KDOP,
+    OBB,
+    SPHERE,
+    TREE,
+    align_kdops,
+    theorem_3_2,
+    volume_size,
+    volumes_meet,
+)
 
 if TYPE_CHECKING:
     from thud.shapes.triangle_mesh import TriangleMesh
 
 
-_KINDS = {"sphere": SPHERE, "aabb": AABB, "obb": OBB, "kdop": KDOP}
-_VOLUMES = {"sphere": "spheres", "aabb": "boxes", "obb": "obbs", "kdop": "kdops"}
+#: "aligned": the boxes of "aabb", tested as boxes of one frame; for comparison.
+_KINDS = {"sphere": SPHERE, "aabb": AABB, "obb": OBB, "kdop": KDOP, "aligned": ALIGNED}
+_VOLUMES = {"sphere": "spheres", "aabb": "boxes", "obb": "obbs", "kdop": "kdops", "aligned": "boxes"}
 
 #: Columns of the counters: volume tests, Theorem 3.2 tests, its rejections, triangle tests.
 COUNTERS = ("volume_tests", "spm_tests", "spm_rejections", "triangle_tests")
@@ -60,13 +74,15 @@ def has_mapping(spm, node):
 
 
 @kernel(inner=f"i8, {TREE}, {TREE}, i8[:,::1], f8[:,::1], mat3, vec3, i8, i8[:,::1], i8, i8[:,::1], i8, i8[:,::1]")
-def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack, filled, pairs_out, row, counters_out):
-    """Number of triangle pairs that meet; at most 1 unless `all_pairs`. (R, t) is B's tree in the frame of A's.
+def walk_volumes(test, tree_a, tree_b, triples, weights, r, t, all_pairs, stack, filled, pairs_out, row, counters_out):
+    """Number of triangle pairs that meet; at most 1 unless `all_pairs`. (R, t) is B's tree in the frame of A's. Spheres have a
+    walk of their own, `sphere_walk.py`.
 
     Pairs of tree positions go to pairs_out from row `filled` on, as far as it reaches.
     """
     skip_a, first_a, corners_a, volumes_a, axes_a, spm_a = tree_a[0], tree_a[1], tree_a[2], tree_a[4], tree_a[5], tree_a[7]
     skip_b, first_b, corners_b, volumes_b, axes_b, spm_b = tree_b[0], tree_b[1], tree_b[2], tree_b[4], tree_b[5], tree_b[7]
+    kind = AABB if test == ALIGNED else test
     scale = pair_scale(tree_a, tree_b, t)
     touch, margin, slack = TOUCH * scale, SPM_MARGIN * scale, SPM_SLACK * (tree_a[6] + tree_b[6])
     found, volume_tests, spm_tests, spm_rejections, triangle_tests = 0, 0, 0, 0, 0
@@ -76,7 +92,7 @@ def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack,
         depth -= 1
         i, j = stack[depth, 0], stack[depth, 1]
         volume_tests += 1
-        if not volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
+        if not volumes_meet(test, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
             continue
         if has_mapping(spm_a, i) and has_mapping(spm_b, j):
             spm_tests += 1
@@ -108,18 +124,32 @@ def walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, all_pairs, stack,
     return found
 
 
+@device
+def meet_spheres(tree_a, tree_b, r, t, all_pairs, waiting, filled, pairs_out, row, counters_out):
+    """As `walk_volumes` for spheres; nothing is called where the roots are apart."""
+    scale = pair_scale(tree_a, tree_b, t)
+    if root_spheres_meet(tree_a, tree_b, r, t, TOUCH * scale):
+        return walk_spheres(tree_a, tree_b, r, t, scale, all_pairs, waiting, filled, pairs_out, row, counters_out)
+    if row < counters_out.shape[0]:
+        counters_out[row, 0] = 1
+    return np.int64(0)
+
+
 @kernel(f"i8, i8, i8, {TREE}, {TREE}, {_ALIGN}, f8[:,::1], f8[:,::1], u1[::1], i8[:,::1]")
 def volume_intersects_rows(start, stop, kind, tree_a, tree_b, cones_b, matrices_b, poses_a, poses_b, hit_out, counters_out):
     """Whether the surfaces meet, for each row of poses; counters_out (N, 4), or (0, 4) for none."""
     half = tree_a[5].shape[0]
-    stack, none = np.empty((STACK, 2), np.int64), np.empty((0, 2), np.int64)
+    stack, waiting, none = np.empty((STACK, 2), np.int64), np.empty(2 * STACK, np.uint64), np.empty((0, 2), np.int64)
     triples, weights = np.empty((half, 3), np.int64), np.empty((half, 4))
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
         r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a[3], tree_b[3])
+        zero = np.int64(0)
+        if kind == SPHERE:
+            hit_out[row] = meet_spheres(tree_a, tree_b, r, t, zero, waiting, zero, none, row, counters_out)
+            continue
         if kind == KDOP:
             align_kdops(tree_a[5], cones_b, matrices_b, r, t, triples, weights)
-        zero = np.int64(0)
         hit_out[row] = walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, zero, stack, zero, none, row, counters_out)
 
 
@@ -128,7 +158,7 @@ def volume_pairs_rows(start, stop, kind, tree_a, tree_b, cones_b, matrices_b, po
     """Number of triangle pairs of each row, and the pairs of tree positions from row starts[row] of pairs_out on; starts and
     pairs_out of length 0 only count."""
     half = tree_a[5].shape[0]
-    stack, none = np.empty((STACK, 2), np.int64), np.empty((0, 4), np.int64)
+    stack, waiting, none = np.empty((STACK, 2), np.int64), np.empty(2 * STACK, np.uint64), np.empty((0, 4), np.int64)
     triples, weights = np.empty((half, 3), np.int64), np.empty((half, 4))
     for row in range(start, stop):
         row_a, row_b = min(row, poses_a.shape[0] - 1), min(row, poses_b.shape[0] - 1)
@@ -137,30 +167,39 @@ def volume_pairs_rows(start, stop, kind, tree_a, tree_b, cones_b, matrices_b, po
             align_kdops(tree_a[5], cones_b, matrices_b, r, t, triples, weights)
         filled = starts[row] if starts.shape[0] > 0 else np.int64(0)
         one = np.int64(1)
+        if kind == SPHERE:
+            counts_out[row] = meet_spheres(tree_a, tree_b, r, t, one, waiting, filled, pairs_out, row, none)
+            continue
         counts_out[row] = walk_volumes(kind, tree_a, tree_b, triples, weights, r, t, one, stack, filled, pairs_out, row, none)
 
 
 @kernel(inner=f"i8, {TREE}, {TREE}, i8[:,::1], f8[:,::1], mat3, vec3, i8, i8, i8[:,::1], i8, i8[:,:,::1]")
-def walk_levels(kind, tree_a, tree_b, triples, weights, r, t, levels, use_spm, stack, row, tests_out):
+def walk_levels(test, tree_a, tree_b, triples, weights, r, t, levels, use_spm, stack, row, tests_out):
     """Deepest of the first `levels` levels at which a pair of nodes survives, -1 for none: both trees opened at once, level
     by level. Column 0 of tests_out[row, level] gets the pairs whose volumes meet, column 1 those that Theorem 3.2 rejects."""
     skip_a, volumes_a, axes_a, spm_a = tree_a[0], tree_a[4], tree_a[5], tree_a[7]
     skip_b, volumes_b, axes_b, spm_b = tree_b[0], tree_b[4], tree_b[5], tree_b[7]
+    kind = AABB if test == ALIGNED else test
     scale = pair_scale(tree_a, tree_b, t)
     touch, margin, slack = TOUCH * scale, SPM_MARGIN * scale, SPM_SLACK * (tree_a[6] + tree_b[6])
+    compact = kind == SPHERE and are_compact(spm_a, spm_b)
     deepest = -1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, 0
     depth = 1
     while depth > 0:
         depth -= 1
         i, j, level = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        if not volumes_meet(kind, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
+        if not volumes_meet(test, volumes_a, i, volumes_b, j, triples, weights, r, t, touch):
             continue
         count = row < tests_out.shape[0]
         if count:
             tests_out[row, level, 0] += 1
         if use_spm and has_mapping(spm_a, i) and has_mapping(spm_b, j):
-            if theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin):
+            if compact:
+                parted = spheres_parted(volumes_a, i, spm_a, volumes_b, j, spm_b, r, t, margin)
+            else:
+                parted = theorem_3_2(kind, volumes_a, i, axes_a, spm_a, volumes_b, j, axes_b, spm_b, r, t, slack, margin)
+            if parted:
                 if count:
                     tests_out[row, level, 1] += 1
                 continue

@@ -42,8 +42,11 @@ class TriangleMesh(Shape):
     vertices : (V, 3) metres
     faces : (T, 3) vertex rows, counter-clockwise seen from outside
     bounding : bounding volumes of the tree for pair queries: "aabb" (boxes in the mesh's frame), "sphere", "obb", "kdop"
-    spm : support-plane mappings beside them, "face", "vertex" or None
+    spm : support-plane mappings beside them: "face" or "vertex", as in [Vogiannou]; "compact", the fast ones, made for
+        bounding="sphere"; or None
     spm_levels, spm_samples : on how many levels of the tree from the root, and how fine: samples x samples directions
+    spm_directions : how many pairs of planes two nodes are tested by, 1 to 8: one as in the paper, further ones by Chung-Wang
+        steps. Of two meshes the larger number counts
     build : "sah" (surface-area heuristic) or "slides" (halving orthogonal to the longest axis of an OBB)
     kdop_k : faces of the k-DOPs: 6, 14, 18 or 26
     obb_weights : the OBBs' axes are those of the triangles' "vertices" (as on the slides) or of their "area"
@@ -57,6 +60,7 @@ class TriangleMesh(Shape):
     spm: str | None = None
     spm_levels: int = 5
     spm_samples: int = 32
+    spm_directions: int = 1
     build: str = "sah"
     kdop_k: int = 18
     obb_weights: str = "vertices"
@@ -69,14 +73,14 @@ class TriangleMesh(Shape):
         choices: dict[str, tuple[object, ...]] = {
             "bounding": BOUNDINGS,
             "build": BUILDS,
-            "spm": (None, "face", "vertex"),
+            "spm": (None, "face", "vertex", "compact"),
             "kdop_k": (6, 14, 18, 26),
             "obb_weights": ("vertices", "area"),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise InvalidInputError(f"{name}: expected one of {allowed}, got {getattr(self, name)!r}")
-        for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024)):
+        for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024), ("spm_directions", 1, 8)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
@@ -254,11 +258,24 @@ class TriangleMesh(Shape):
     @cached_property
     def support_planes(self) -> SupportPlanes:
         """The support-plane mappings of the first `spm_levels` levels; none of them if `spm` is None."""
-        from thud.bounds.support_planes import no_support_planes, support_planes
+        from thud.bounds.support_planes import no_support_planes, refitted_planes, support_planes
+        from thud.bounds.support_tables import support_tables
 
+        tree = self.tree.skip, self.tree.first, self.corners
         if self.spm is None:
             return no_support_planes()
-        return support_planes(self.tree.skip, self.tree.first, self.corners, self.spm, self.spm_levels, self.spm_samples)
+        if self.spm == "compact":
+            # Only the closed form of spheres does without points.
+            points = self.spm_directions > 1 or self.bounding != "sphere"
+            return support_tables(*tree, self.spm_levels, self.spm_samples, self.spm_directions, points=points)
+        if self._planes_before is not None:
+            return refitted_planes(self._planes_before, *tree)
+        return support_planes(*tree, self.spm, self.spm_levels, self.spm_samples, directions=self.spm_directions)
+
+    @cached_property
+    def _planes_before(self) -> SupportPlanes | None:
+        """Of the mesh that this one is deformed from, where they had been made and are not made as easily again."""
+        return None
 
     @cached_property
     def wide(self) -> WideTree:
@@ -304,6 +321,8 @@ class TriangleMesh(Shape):
         mesh = object.__new__(TriangleMesh)
         mesh.__dict__.update({field.name: self.__dict__[field.name] for field in fields(self)})
         mesh.__dict__.update(vertices=moved, topology=self.topology, tree=self.tree, is_refitted=True)
+        if self.spm in ("face", "vertex") and self.spm_levels > 0:
+            mesh.__dict__["_planes_before"] = self.__dict__.get("support_planes", self._planes_before)
         return mesh
 
     @cached_property

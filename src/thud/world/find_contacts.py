@@ -160,6 +160,8 @@ def _elsewhere(world: World, pairs: Ints, follow: bool, limit: int, out: PairRec
             total += len(fresh.ints)
         # In the order of the pairs, of old and new ones.
         counts = out.counts[rows]
+        if world.caches:
+            world._records.axes.keep_met(pairs[rows[counts > 0]])
         starts = np.cumsum(counts) - counts
         out.places[rows[counts == 0]] = 0
         source = np.repeat(out.places[rows] - starts, counts) + np.arange(int(counts.sum()))

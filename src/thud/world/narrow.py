@@ -14,13 +14,10 @@ import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
-from thud.bounds.support_planes import SupportPlanes
 from thud.convex import dispatch
 from thud.convex.casts.dispatch import cast_packed
 from thud.imagespace.options import ImageOptions
-from thud.mesh.volumes import surviving_levels
 from thud.pairing.ask import ask_cast, ask_pair, ask_shape
-from thud.pairing.families import MESH
 from thud.pairing.groups import ContactList, equal_rows
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import leaves, placed, some_rows
@@ -28,12 +25,16 @@ from thud.pairing.plans import pair_entries, takes
 from thud.results import CastStatus, Contacts, Distances, Impacts
 from thud.shapes.packed import Packed
 from thud.shapes.shape import Shape
-from thud.shapes.triangle_mesh import TriangleMesh
 from thud.world import image_pairs
 from thud.world.mesh_caches import MeshCaches
 from thud.world.pair_axes import PairAxes, axis_parts_rows
+from thud.world.plane_gate import PlaneGate
+from thud.world.plane_trees import LEVELS_PART, NO_PLANES, ROOTS_PART, part_pairs_rows
 from thud.world.shape_set import ShapeSet
 from thud.world.stats import WorldStats
+
+#: Pairs for the mid phase "spm" that are worth a hand-over to another thread: one takes about 0.3 us.
+_PLANE_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,6 @@ class Scene:
     stats: WorldStats
     image: ImageOptions | None = None
     """How the mid phase "image" looks at meshes."""
-
-    def root_planes(self, mesh: TriangleMesh) -> SupportPlanes:
-        """The mesh's support-plane mapping; if it has none, one of its root."""
-        return mesh.support_planes if mesh.spm is not None else self.shapes.root_planes(mesh)
 
     def with_cover(self, pairs: Ints) -> Bools:
         """(M,) pairs in which a mesh or a surface takes part."""
@@ -97,20 +94,19 @@ def covers_meet(scene: Scene, pairs: Ints, axes: PairAxes | None) -> Bools:
     return hit
 
 
-def planes_part(scene: Scene, pairs: Ints) -> Bools:
-    """(M,) which pairs of two meshes Theorem 3.2 of [Vogiannou] separates by the roots of their trees: the mid phase "spm".
-
-    At the root the support planes hold the solids, not only their surfaces, so that none inside another is lost.
-    """
-    apart = np.zeros(len(pairs), np.bool_)
-    for a, b, rows, poses_a, poses_b in scene.groups(pairs):
-        if a.family == MESH and b.family == MESH:
-            level, _ = surviving_levels(
-                a, b, poses_a, poses_b, 1, bounding=a.bounding,  # type: ignore[arg-type,attr-defined]
-                mappings=(scene.root_planes(a), scene.root_planes(b)), threads=scene.threads,  # type: ignore[arg-type]
-            )  # fmt: skip
-            apart[rows] = level < 0
-    return apart
+def planes_part(scene: Scene, pairs: Ints, gate: PlaneGate | None, reach: float = 0.0) -> tuple[Bools, Bools]:
+    """((M,) pairs of two meshes with support planes of [Vogiannou], (M,) those of them that these show to be farther apart than
+    `reach`)."""
+    found = np.zeros(len(pairs), np.uint8)
+    trees = scene.shapes.planes.trees(scene.shapes.shapes)
+    if trees is not None and len(pairs):
+        # What is not parted at the roots is seldom beyond a reach further down.
+        below = np.full(len(pairs), reach == 0.0, np.uint8) if gate is None else gate.choose(pairs)
+        arguments = (trees, scene.shape, scene.poses, pairs, reach, below, found)
+        run_rows(part_pairs_rows, len(pairs), scene.threads, *arguments, rows_per_chunk=_PLANE_ROWS)
+        if gate is not None:
+            gate.learn(below, found)
+    return found != NO_PLANES, (found == ROOTS_PART) | (found == LEVELS_PART)
 
 
 def seen(scene: Scene, pairs: Ints) -> Bools:
@@ -129,22 +125,22 @@ def seen(scene: Scene, pairs: Ints) -> Bools:
 def mid_phase(scene: Scene, pairs: Ints, covered: Bools, axes: PairAxes | None, midphase: str) -> Bools:
     """(M,) which pairs may meet: for convex ones the answer itself, for those marked in `covered` what their covers say."""
     stats = scene.stats
-    if midphase in ("none", "spm") and covered.any():
-        hit = np.ones(len(pairs), np.bool_)
-        with stats.phase("narrow"):
-            hit[~covered] = covers_meet(scene, np.ascontiguousarray(pairs[~covered]), axes)
+    hit = np.ones(len(pairs), np.bool_)
+    # Pairs to ask covers of; those with a mesh that met a frame ago most likely still do, and are not asked.
+    ask = ~covered if midphase == "none" else np.ones(len(pairs), np.bool_)
+    with stats.phase("mid" if covered.any() and midphase != "none" else "narrow"):
+        if axes is not None and midphase != "none":
+            ask &= ~(covered & axes.met(pairs))
         if midphase == "spm":
-            with stats.phase("mid"):
-                hit[covered] = ~planes_part(scene, pairs[covered])
-            stats.mid_tested += int(covered.sum())
-            stats.mid_rejected += int((covered & ~hit).sum())
-    else:
-        with stats.phase("mid" if covered.any() else "narrow"):
-            hit = covers_meet(scene, pairs, axes)
+            rows = np.flatnonzero(ask & covered)
+            known, parted = planes_part(scene, np.ascontiguousarray(pairs[rows]), None if axes is None else axes.gate)
+            # Hulls would part hardly any of the rest.
+            ask[rows[known]], hit[rows[parted]] = False, False
+        hit[ask] = covers_meet(scene, np.ascontiguousarray(pairs[ask]), axes)
         if midphase == "image":
-            with stats.phase("mid"):
-                ask = np.flatnonzero(covered & hit)
-                hit[ask] = seen(scene, pairs[ask])
+            seen_rows = np.flatnonzero(covered & hit)
+            hit[seen_rows] = seen(scene, pairs[seen_rows])
+    if midphase != "none":
         stats.mid_tested += int(covered.sum())
         stats.mid_rejected += int((covered & ~hit).sum())
     return hit
@@ -165,6 +161,8 @@ def meeting(scene: Scene, pairs: Ints, axes: PairAxes | None, caches: MeshCaches
             hit[ask[rows]] = ask_pair("intersects", a, b, poses_a, poses_b, len(rows), threads=scene.threads, **given)
         if caches is not None:
             caches.end()
+    if axes is not None:
+        axes.keep_met(pairs[covered & hit])
     stats.hits = int(hit.sum())
     return hit
 
@@ -188,10 +186,21 @@ def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Conta
     return found.joined()
 
 
-def distances(scene: Scene, pairs: Ints, reach: float, signed: bool) -> Distances:
+def distances(scene: Scene, pairs: Ints, reach: float, signed: bool, midphase: str) -> Distances:
     """Distances of all pairs; beyond `reach` inf."""
-    out = dispatch.empty_distances(len(pairs))
     covered = scene.with_cover(pairs)
+    if midphase == "spm" and np.isfinite(reach) and covered.any():
+        far = np.zeros(len(pairs), np.bool_)
+        far[covered] = planes_part(scene, np.ascontiguousarray(pairs[covered]), None, reach)[1]
+        if far.any():
+            # As covers say of those beyond reach.
+            scene.stats.mid_tested += int(far.sum())
+            scene.stats.mid_rejected += int(far.sum())
+            out, close = dispatch.empty_distances(len(pairs)), np.flatnonzero(~far)
+            out.distance[far] = np.inf
+            put_rows(out, close, distances(scene, np.ascontiguousarray(pairs[close]), reach, signed, "hull"))
+            return out
+    out = dispatch.empty_distances(len(pairs))
     convex = np.flatnonzero(~covered)
     if len(convex):
         part = dispatch.distance(*scene.table(pairs[convex]), signed=signed, max_distance=reach, threads=scene.threads)

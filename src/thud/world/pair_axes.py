@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Bools, Floats, Ints
 from thud._core.decorators import device, kernel
 from thud.constants import TOUCH
 from thud.convex.support import load_part, support
@@ -19,6 +19,7 @@ from thud.math.pose import load_rotation, load_translation, transform, unrotate
 from thud.math.vec3 import dot, load3
 from thud.shapes.packed import BOUND, CENTER, KIND, PART_COUNT, PART_START, RADIUS
 from thud.shapes.shape import HALF_SPACE
+from thud.world.plane_gate import PlaneGate
 
 
 @device
@@ -68,12 +69,20 @@ def carry_axes(old_keys, old_axes, pairs, axes_out):
             axes_out[k, c] = old_axes[at, c] if known else 0.0
 
 
+def pair_keys(pairs: Ints) -> npt.NDArray[np.uint64]:
+    """(M,) one number for each pair, rising as sorted pairs do."""
+    return (pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1].astype(np.uint64)
+
+
 class PairAxes:
-    """Axes of the last frame's pairs."""
+    """Axes of the last frame's pairs, and which of those with meshes met: their covers meet too, and most likely still do."""
 
     def __init__(self) -> None:
         self._keys: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
         self._axes: Floats = np.empty((0, 3))
+        self._met: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+        self.gate = PlaneGate()
+        """Which pairs of meshes to try support planes on."""
 
     def recall(self, pairs: Ints) -> Floats:
         """(M, 3) the pairs' axes, 0 where none is known."""
@@ -83,8 +92,18 @@ class PairAxes:
 
     def keep(self, pairs: Ints, axes: Floats) -> None:
         """Remember these, for sorted pairs."""
-        self._keys = (pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1].astype(np.uint64)
-        self._axes = axes
+        self._keys, self._axes = pair_keys(pairs), axes
+
+    def met(self, pairs: Ints) -> Bools:
+        """(M,) which of the pairs met a frame ago."""
+        if len(self._met) == 0:
+            return np.zeros(len(pairs), np.bool_)
+        keys = pair_keys(pairs)
+        return self._met[np.minimum(np.searchsorted(self._met, keys), len(self._met) - 1)] == keys
+
+    def keep_met(self, pairs: Ints) -> None:
+        """Remember these sorted pairs as those that met."""
+        self._met = pair_keys(pairs)
 
     def forget(self) -> None:
         """Know nothing."""

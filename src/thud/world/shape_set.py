@@ -13,7 +13,6 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.bounds.support_planes import SupportPlanes, support_planes
 from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED, as_shape
 from thud.pairing.plans import resolve, shape_plan
@@ -21,7 +20,7 @@ from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphe
 from thud.shapes.inner_radius import inner_radius
 from thud.shapes.packed import Packed, joined, pack_now
 from thud.shapes.shape import Shape
-from thud.shapes.triangle_mesh import TriangleMesh
+from thud.world.plane_trees import PlaneSet
 
 #: Shapes that a few numbers describe.
 _SIMPLE = frozenset({Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere})
@@ -42,7 +41,8 @@ class ShapeSet:
         # Those not packed yet, in the order they came; a dict, so that one is found and taken out at once.
         self._pending: dict[int, None] = {}
         self._garbage = 0
-        self._planes: dict[int, tuple[TriangleMesh, SupportPlanes]] = {}
+        self.planes = PlaneSet()
+        """Support planes of the meshes among them, for the mid phase "spm"."""
         self.is_covered = np.empty(0, np.bool_)
         """(S,) whether kernels have a cover of the shape, not the shape itself: of meshes and displaced surfaces."""
         self.is_ground = np.empty(0, np.bool_)
@@ -134,7 +134,6 @@ class ShapeSet:
         """So many users less."""
         self.users[index] -= users
         if self.users[index] == 0:
-            self._planes.pop(id(self.shapes[index]), None)
             del self._number[self._keys[index]]
             self.is_covered[index] = self.is_ground[index] = False
             self.shapes[index] = self._keys[index] = None
@@ -149,14 +148,6 @@ class ShapeSet:
         shape = self.shapes[index]
         assert shape is not None
         return shape
-
-    def root_planes(self, mesh: TriangleMesh) -> SupportPlanes:
-        """A face-based mapping of the root of a mesh's tree, made when it is first asked for."""
-        kept = self._planes.get(id(mesh))
-        if kept is None or kept[0] is not mesh:
-            kept = mesh, support_planes(mesh.tree.skip, mesh.tree.first, mesh.corners, "face", 1, mesh.spm_samples)
-            self._planes[id(mesh)] = kept
-        return kept[1]
 
     def _cover(self, shape: Shape) -> Shape:
         """A convex shape that holds the shape."""

@@ -60,6 +60,7 @@ _MESH_OPTIONS: dict[str, tuple[type, ...]] = {
     "spm": (str, type(None)),
     "spm_levels": (int,),
     "spm_samples": (int,),
+    "spm_directions": (int,),
     "build": (str,),
     "kdop_k": (int,),
     "obb_weights": (str,),
@@ -264,6 +265,9 @@ def _convex(kind: type[Shape], reals: Floats) -> Shape:
 
 
 def _mesh(reals: Floats, ints: Ints, options: Any) -> TriangleMesh:
+    if isinstance(options, dict):
+        # Files from before there were several.
+        options = {"spm_directions": 1} | options
     if not isinstance(options, dict) or set(options) != {*_MESH_OPTIONS, "triangles", "refitted"}:
         raise InvalidInputError(f"meshes: expected entries with {', '.join(_MESH_OPTIONS)}, triangles, refitted")
     for name, types in (_MESH_OPTIONS | {"triangles": (int,), "refitted": (bool,)}).items():

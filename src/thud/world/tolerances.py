@@ -26,3 +26,18 @@ REACH_SLACK = 1.0 + 1e-12
 #: deeper, may be so much deeper by then: a fifth of a millimetre for a box of half a metre.
 FOLLOW_DISTANCE = 5e-4
 FOLLOW_TURN = 1e-3
+
+#: The mid phase "spm": levels of the trees that have planes, cells of their tables along each side, and how many pairs of
+#: planes two nodes are tested by, at the roots and below them (counts). More of each parts more pairs, and costs more of those
+#: that are not parted; measured on the scenes of `benchmarks/bench_world.py`.
+PLANE_LEVELS = 7
+PLANE_CELLS = 32
+PLANE_DIRECTIONS = 4
+PLANE_DIRECTIONS_BELOW = 2
+
+#: Its gate (`plane_gate.py`): most frames for which a pair that was not parted is left alone; the share of the tried pairs that
+#: must be parted for the next frame to try any, since one tried in vain costs a third of asking its triangles; and below how
+#: many pairs that share says nothing.
+PLANE_REST = 16
+PLANE_SHARE = 0.3
+PLANE_FEW = 32
