@@ -114,7 +114,7 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
         wanted = PAPER[scene] / (SECONDS * FRAMES_A_SECOND) * count / 600
         stage = Stage(people, models, wanted)
         seconds = {(b, *k): 0.0 for b in BOUNDINGS for k in tried[b]}
-        alike = {(i, *k): 0.0 for i in range(len(models)) for k in tried["sphere"]}
+        batches: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {i: [] for i in range(len(models))}
         stuck_pairs = {name: [0, 0] for name in meshes}
         broad = collisions = close = still = 0.0
         rest = dict.fromkeys(BOUNDINGS, 0.0)
@@ -133,10 +133,9 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
                         options = {"bounding": b, "mappings": (mapping[i], mapping[j]), "threads": 1}
                         begin = time.thread_time()
                         found, _ = surfaces_meet(models[i], models[j], pa, pb, **options)
-                        took = time.thread_time() - begin
-                        seconds[b, *k] += took
-                        if b == "sphere" and i == j:
-                            alike[i, *k] += took
+                        seconds[b, *k] += time.thread_time() - begin
+                        if (b, *k) == ("sphere", "none", 0) and i == j:
+                            batches[i].append((pa, pb))
                         assert (found == hit[rows]).all(), (scene, b, k)
                 for i, j, _, pa, pb in stage.groups(pairs[~hit]):
                     plain, _ = surviving_levels(models[i], models[j], pa, pb, deepest, bounding=b, mappings=(None, None))
@@ -170,8 +169,10 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
             still += int((touching == stage.world.index(stage.static)[0]).any(axis=1).sum())
         for k, used in seconds.items():
             means[scene, *k] = used / frames * 1e3
-        for (i, *k), used in alike.items():
-            own[scene, list(meshes)[i], *k] = alike[i, "none", 0] / max(used, 1e-9)
+        for i, name in enumerate(meshes):
+            own |= {
+                (scene, name, *k): gain for k, gain in _in_one_batch(models[i], i, batches[i], maps, tried["sphere"]).items()
+            }
         for name, (number, disjoint) in stuck_pairs.items():
             hulls[scene, name] = number, 100.0 * disjoint / max(number, 1)
         for b in BOUNDINGS:
@@ -227,10 +228,24 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
                     keys = [(scene, b, "none", 0)] + [(scene, b, m, depth) for depth in levels[1:]]
                     ax.plot(levels, [means[k] for k in keys], style, label=f"{b} {m}", mfc="none")
             ax.set(title=scene, xlabel="levels with SPM", ylabel="ms a frame", ylim=(0, None))
-        axes[0].legend(fontsize=7)
+        axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
         return figure
 
     report.figure("figure_11", draw)
+
+
+def _in_one_batch(mesh, i: int, batch, maps, tried) -> dict[tuple, float]:
+    """Plain time of spheres over that of each mapping, all pairs of two of a model in one call: without what calls cost."""
+    if not batch:
+        return dict.fromkeys(tried, 1.0)
+    pa, pb = (np.concatenate([rows[side] for rows in batch]) for side in (0, 1))
+    best = dict.fromkeys(tried, np.inf)
+    for _ in range(5):
+        for k in tried:
+            begin = time.thread_time()
+            surfaces_meet(mesh, mesh, pa, pb, bounding="sphere", mappings=(maps[k][i], maps[k][i]), threads=1)
+            best[k] = min(best[k], time.thread_time() - begin)
+    return {k: best["none", 0] / used for k, used in best.items()}
 
 
 def _warm(stage: Stage, maps, tried) -> None:

@@ -150,7 +150,8 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
             axes[row][0].set_ylabel("told apart, %")
         for ax in axes[1]:
             ax.set_xlabel("levels with SPM")
-        axes[1][-1].legend(loc="lower right", fontsize=8)
+        for ax in axes[1]:
+            ax.legend(loc="lower right", fontsize=7)
         return figure
 
     report.figure("figure_9", draw)

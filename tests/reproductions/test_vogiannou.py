@@ -13,7 +13,7 @@ import thud
 from reproductions.__main__ import main
 from reproductions.mesh_files import read_mesh
 from reproductions.models import models, small_models
-from reproductions.vogiannou import figure_7, figure_10
+from reproductions.vogiannou import docs, figure_7, figure_10
 from reproductions.vogiannou.report import Report
 
 
@@ -31,6 +31,10 @@ def test_all_statements_hold_at_the_smallest_size(tmp_path: Path, capsys: pytest
     shares = {(row["model"], row["series"], row["x"]): float(row["y"]) for row in rows if row["figure"] == "7"}
     for (model, _, _), share in shares.items():
         assert 0 < share <= shares[model, "convex hull", "0"] * (1 + 1e-6) <= 1 + 1e-6
+
+
+def test_the_docs_quote_the_results() -> None:
+    assert docs.block() in docs.PAGE.read_text()
 
 
 def test_generated_models_are_closed_and_of_the_papers_size() -> None:
