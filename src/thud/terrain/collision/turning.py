@@ -48,7 +48,8 @@ def advance(
         return found
 
     step = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
-    turn = arm * np.linalg.norm(move_o[:, 3:], axis=1)
+    # A half-space has no end, and no windows.
+    turn = (arm if np.isfinite(arm) else 0.0) * np.linalg.norm(move_o[:, 3:], axis=1)
     slides = (step > turn) & (turn > 0.0) & ~move_s[:, 3:].any(axis=1)
 
     def farther(rows: Ints, at: Floats, far: Floats, known: Floats) -> Floats:
