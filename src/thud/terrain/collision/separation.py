@@ -184,6 +184,8 @@ def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Flo
         # A free place may be narrow, so that shorter ways are asked for, too; the shortest first.
         length = np.linalg.norm(way[done], axis=1)
         far, length = done[length > WAY_LONG * ask.size], length[length > WAY_LONG * ask.size]
+        if not len(far):
+            break
         tried = (part * length[:, None, None] * around).reshape(-1, 3)
         clear = ~ask.meets_at(np.repeat(far, len(around)), tried).reshape(len(far), -1)
         _try(ask, way, far[clear.any(axis=1)], around[clear.argmax(axis=1)[clear.any(axis=1)]], part)
