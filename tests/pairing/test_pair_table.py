@@ -91,7 +91,7 @@ def test_what_is_no_table_is_refused() -> None:
     for poses, words in (
         (good[:, :3], ["poses", f"(C, {len(LINKS)}, 7)", "(2, 3, 7)"]),
         (good[0, :3], ["poses", "one pose a shape"]),
-        (np.where(np.arange(7) == 6, 3.0, good), ["poses", "row 0", "unit quaternion"]),
+        (np.where(np.arange(7) == 6, 3.0, good), ["poses", "configuration 0, shape 0", "unit quaternion"]),
         (np.zeros((2, len(LINKS), 5)), ["poses"]),
     ):
         with pytest.raises(thud.errors.InvalidInputError) as caught:
