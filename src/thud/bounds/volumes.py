@@ -5,7 +5,7 @@ Boxes along the axes, smallest spheres, oriented boxes and k-DOPs. `fit.py` make
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,13 +24,12 @@ class Volume:
     __slots__ = ()
 
     _first: ClassVar[str]
-    """The field that tells how many there are, and its axes without the leading one."""
-    _axes: ClassVar[int]
+    """A field that is (n,) of one volume and (S, n) of S."""
 
     @property
     def is_one(self) -> bool:
         """Whether it is a single volume."""
-        return np.ndim(getattr(self, self._first)) == self._axes
+        return np.ndim(getattr(self, self._first)) == 1
 
     def __len__(self) -> int:
         if self.is_one:
@@ -40,17 +39,12 @@ class Volume:
     def __getitem__(self, index: Any) -> Self:
         if self.is_one:
             raise TypeError(f"one {type(self).__name__} has no rows")
-        values = (getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
-        return type(self)(*(value if name in self._shared else value[index] for name, value in zip(
-            self.__dataclass_fields__, values, strict=True  # type: ignore[attr-defined]
-        )))  # fmt: skip
-
-    _shared: ClassVar[tuple[str, ...]] = ()
-    """Fields that all S have in common."""
+        return type(self)(*(getattr(self, field.name)[index] for field in fields(self)))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         if self.is_one:
-            said = (f"{name}={np.round(getattr(self, name), 6).tolist()}" for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+            values = ((field.name, np.round(getattr(self, field.name), 6)) for field in fields(self))  # type: ignore[arg-type]
+            said = (f"{name}={value.tolist()}" for name, value in values)
             return f"{type(self).__name__}({', '.join(said)})"
         return f"{type(self).__name__}({len(self)} of them)"
 
@@ -64,7 +58,7 @@ class Aabb(Volume):
     upper: Floats
     """(3,) or (S, 3)"""
 
-    _first, _axes = "lower", 1
+    _first = "lower"
 
     @property
     def center(self) -> Floats:
@@ -97,7 +91,7 @@ class BoundingSphere(Volume):
     radius: Floats
     """A number or (S,), metres."""
 
-    _first, _axes = "center", 1
+    _first = "center"
 
     @property
     def volume(self) -> Floats:
@@ -122,7 +116,7 @@ class Obb(Volume):
     half_extents: Floats
     """(3,) or (S, 3) metres, along the axes."""
 
-    _first, _axes = "center", 1
+    _first = "center"
 
     @property
     def pose(self) -> Pose:
@@ -153,7 +147,7 @@ class Kdop(Volume):
     high: Floats
     """(k / 2,) or (S, k / 2)"""
 
-    _first, _axes = "low", 1
+    _first = "low"
 
     def __post_init__(self) -> None:
         if self.low.shape[-1] not in (3, 7, 9, 13):
