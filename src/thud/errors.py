@@ -19,6 +19,10 @@ __all__ = [
     "MissingExtraError",
     "MissingTileError",
     "NoSurfaceError",
+    "SceneFileError",
+    "SceneLimitError",
+    "SceneReaderError",
+    "SceneReferenceError",
     "StaleHandleError",
     "StoreError",
     "StoreInUseError",
@@ -73,6 +77,22 @@ class StaleHandleError(ThudError, KeyError):
 
 class FileFormatError(ThudError, ValueError):
     """A file is damaged, of an unknown version, too large, or not what it should be; the message says which and where."""
+
+
+class SceneFileError(FileFormatError):
+    """A file of a scene cannot be read: damaged, empty, of another format than its name says; with file and place."""
+
+
+class SceneLimitError(SceneFileError):
+    """A file of a scene asks for more than `SceneLimits` allows: bytes, time, triangles, depth, ...; the message names which."""
+
+
+class SceneReferenceError(SceneFileError):
+    """A file of a scene refers to something outside its folder, to a web address or to a file that is not there."""
+
+
+class SceneReaderError(SceneFileError):
+    """The process that read a file of a scene crashed or broke its rules. Nothing of it is believed."""
 
 
 class DamagedStoreError(FileFormatError):

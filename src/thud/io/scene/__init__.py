@@ -1,0 +1,1 @@
+"""Scenes of named parts from files: assemblies, buildings, robots."""
