@@ -84,7 +84,7 @@ class SceneFileError(FileFormatError):
 
 
 class SceneLimitError(SceneFileError):
-    """A file of a scene asks for more than `SceneLimits` allows: bytes, time, triangles, depth, ...; the message names which."""
+    """A file of a scene asks for more than `SceneLimits` allows: bytes, time, triangles, depth; the message names which."""
 
 
 class SceneReferenceError(SceneFileError):

@@ -173,7 +173,7 @@ class Robot:
 
     @staticmethod
     def joined(first: Robot | None, first_poses: Pose, second: Robot | None, second_poses: Pose) -> Robot | None:
-        """One robot for the parts of two scenes, of which each may have one. Names of links and joints that both have get "#2"."""
+        """One robot for the parts of two scenes, of which each may have one. Names that both have get "#2"."""
         if first is None and second is None:
             return None
         one = first or _still(first_poses)
