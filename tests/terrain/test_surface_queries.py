@@ -197,15 +197,17 @@ def test_gaps_in_the_ground_at_a_sharp_lip_are_few() -> None:
 
 
 def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None:
-    # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long.
+    # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long. The last
+    # two see it as a narrow place, which 48 directions all around miss: 15 and 11 % too long.
     surface = tunnelled()
-    at = np.array([[3.018, -4.846, 7.59], [0.565, 11.15, 2.001], [-11.249, 8.601, 0.245]])
+    places = [[3.018, -4.846, 7.59], [0.565, 11.15, 2.001], [-11.249, 8.601, 0.245], [14.707, 8.802, -0.409], [6.839, 5.188, 6.224]]
+    at = np.array(places)
     poses = np.column_stack([at, np.tile([1.0, 0, 0, 0], (len(at), 1))])
     ball = thud.Sphere(0.7)
     found = thud.distance(surface, ball, None, poses, signed=True)
     assert (found.status == Status.OVERLAPPING).all()
     for row in range(len(at)):
-        best = shortest_of(surface, ball, poses[row], -1.001 * found.distance[row], 200 if SMALL else 1000)
+        best = shortest_of(surface, ball, poses[row], -1.001 * found.distance[row], 500 if SMALL else 2000)
         assert -found.distance[row] <= 1.05 * best
 
 

@@ -21,6 +21,7 @@ from thud._core.threads import run_rows
 from thud.results import CastStatus, Impacts
 from thud.terrain.collision.tolerances import (
     WAY_AROUND,
+    WAY_BATCH,
     WAY_CLEAR,
     WAY_DIRECTIONS,
     WAY_GAIN,
@@ -162,10 +163,10 @@ def _try(ask: Asking, way: Floats, rows: Ints, direction: Floats, part: float = 
         way[chosen] = ask.tightened(chosen, tried)
 
 
-def _all_around() -> Floats:
-    """(WAY_AROUND, 3) unit directions, spread evenly: points of a spiral over the sphere."""
-    k = np.arange(WAY_AROUND) + 0.5
-    z, angle = 1.0 - 2.0 * k / WAY_AROUND, np.pi * (1.0 + np.sqrt(5.0)) * k
+def _all_around(count: int) -> Floats:
+    """(count, 3) unit directions, spread evenly: points of a spiral over the sphere."""
+    k = np.arange(count) + 0.5
+    z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - z * z)
     return np.column_stack([across * np.cos(angle), across * np.sin(angle), z])
 
@@ -179,16 +180,20 @@ def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Flo
     for k in range(WAY_DIRECTIONS):
         own = np.flatnonzero((rank == k) & np.isin(row, done))
         _try(ask, way, row[own], normal[own])
-    around = _all_around()
-    for part in WAY_PARTS:
+    for part, count in zip(WAY_PARTS, WAY_AROUND, strict=True):
+        around = _all_around(count)
         # A free place may be narrow, so that shorter ways are asked for, too; the shortest first.
         length = np.linalg.norm(way[done], axis=1)
         far, length = done[length > WAY_LONG * ask.size], length[length > WAY_LONG * ask.size]
         if not len(far):
             break
-        tried = (part * length[:, None, None] * around).reshape(-1, 3)
-        clear = ~ask.meets_at(np.repeat(far, len(around)), tried).reshape(len(far), -1)
-        _try(ask, way, far[clear.any(axis=1)], around[clear.argmax(axis=1)[clear.any(axis=1)]], part)
+        each = max(WAY_BATCH // count, 1)
+        for k in range(0, len(far), each):
+            rows = far[k : k + each]
+            tried = (part * length[k : k + each, None, None] * around).reshape(-1, 3)
+            clear = ~ask.meets_at(np.repeat(rows, count), tried).reshape(len(rows), -1)
+            some = clear.any(axis=1)
+            _try(ask, way, rows[some], around[clear.argmax(axis=1)[some]], part)
     for lean in WAY_LEANS:
         for k in range(8):
             length = np.linalg.norm(way[done], axis=1, keepdims=True)

@@ -135,11 +135,15 @@ WAY_DIRECTIONS = 8
 WAY_LEANS = (0.8, 0.4, 0.2, 0.1, 0.05)
 WAY_GAIN = 2e-3
 
-#: Ways that are longer than WAY_LONG of the shape's radius may be shorter through another sheet. They are looked for along so
-#: many directions all around (a count), 30 degrees apart, at these parts of their length, the least first.
+#: Ways that are longer than WAY_LONG of the shape's radius may be shorter through another sheet. They are looked for at these
+#: parts of their length, the least first, along so many directions all around (counts): 30 degrees apart, 5 in the end, as
+#: fine as a search along 2,000 directions sees them.
 WAY_LONG = 0.25
-WAY_AROUND = 48
 WAY_PARTS = (0.35, 0.6, 0.8, 0.95)
+WAY_AROUND = (48, 48, 192, 1500)
+
+#: So many poses are asked at once (a count): 10 MB of them.
+WAY_BATCH = 100_000
 
 #: A tetrahedron whose six-fold volume is below this part of the cube of its longest coordinate difference is flat: the planes
 #: of its faces are no longer known to the precision that V-Clip's walk needs.
