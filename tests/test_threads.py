@@ -52,7 +52,7 @@ def test_pair_queries(name: str, query: str) -> None:
             assert left.tobytes() == right.tobytes()
 
 
-@pytest.mark.parametrize("method", ["chung_wang", "v_clip"])
+@pytest.mark.parametrize("method", ["chung_wang", "sat", "v_clip"])
 def test_other_methods(method: str) -> None:
     one = thud.intersects(HULL, OTHER, A, B, method=method, threads=1)
     np.testing.assert_array_equal(one, thud.intersects(HULL, OTHER, A, B, method=method, threads=3))

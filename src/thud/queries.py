@@ -100,7 +100,8 @@ def intersects(
     ----------
     a, b : shapes
     pose_a, pose_b : `Pose`, (4,4), (N,4,4), (7,) or (N,7); one broadcasts against N
-    method : "gjk"; for hulls and boxes also "chung_wang" ([Yang] Algorithm 2) and "v_clip" ([Yang] 2.8.1)
+    method : "gjk"; for hulls and boxes also "sat" (separating axes, [Slides]), "chung_wang" ([Yang] Algorithm 2) and "v_clip"
+        ([Yang] 2.8.1)
     axes : (N, 3) normals of an earlier, similar query to start from
     cache : `thud.PairCache` that was given to this query in the last frame: faster for two meshes and for surfaces, the same
         answers. With "v_clip" the walk starts where the last one ended

@@ -61,7 +61,7 @@ def test_origin_inside_on_and_outside_the_difference(move, sign):
     assert np.sign(np.round(signed, 12)) == sign
 
 
-@pytest.mark.parametrize("method", ["gjk", "chung_wang", "v_clip"])
+@pytest.mark.parametrize("method", ["gjk", "chung_wang", "sat", "v_clip"])
 @pytest.mark.parametrize(("move", "meets"), [((0.0, 0.0), True), (TOUCHING, True), (APART, False)])
 def test_prisms_meet_as_the_figures_say(method, move, meets):
     a, b = prism(K_A), prism(K_B)

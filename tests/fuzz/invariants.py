@@ -187,7 +187,7 @@ def check_options(block: Block, signed: thud.Distances, unsigned: thud.Distances
 def check_methods(block: Block, signed: thud.Distances, met: np.ndarray) -> Iterator[Failure]:
     """Chung-Wang and V-Clip give the booleans of GJK, V-Clip its distances too."""
     clear = (np.abs(signed.distance) > block.limit) & (signed.status != UNCONVERGED)
-    for method in ("chung_wang", "v_clip"):
+    for method in ("chung_wang", "sat", "v_clip"):
         other = thud.intersects(block.a, block.b, block.pose_a, block.pose_b, method=method, threads=1)
         yield from failures(block, f"{method}: intersects", (other != met) & clear, 0)
     result = query(block, signed=True, method="v_clip")

@@ -141,7 +141,7 @@ def distance_question(rng):
     if rng.random() < 0.35:
         reach = [0.0, 0.05, 0.3, 2.0][rng.integers(4)]
         question.options["max_distance"] = reach
-    method_of(rng, question, query, [(draw.a, draw.b)], ["gjk", "v_clip", "v_clip", "chung_wang"])
+    method_of(rng, question, query, [(draw.a, draw.b)], ["gjk", "v_clip", "sat", "chung_wang"])
     axes_of(rng, question, query, [(draw.a, draw.b)], draw.count)
     cache_of(rng, question, query, draw)
     threads_of(rng, question)
@@ -169,7 +169,7 @@ def intersects_question(rng):
     draw = PairDraw(rng)
     question = Question("intersects", draw.arguments(), shapes=draw.names)
     question.refusal = pair_refusal("intersects", draw.a, draw.b)
-    method_of(rng, question, "intersects", [(draw.a, draw.b)], ["gjk", "v_clip", "chung_wang"])
+    method_of(rng, question, "intersects", [(draw.a, draw.b)], ["gjk", "v_clip", "sat", "chung_wang"])
     axes_of(rng, question, "intersects", [(draw.a, draw.b)], draw.count)
     cache_of(rng, question, "intersects", draw)
     threads_of(rng, question)

@@ -179,7 +179,7 @@ def test_axes_that_nobody_reads_are_an_error(shapes, family):
     [
         (lambda s: thud.intersects(s["convex"], s["convex"], cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.intersects(s["mesh"], s["mesh"], method="v_clip"), "method 'v_clip' is of no use"),
-        (lambda s: thud.intersects(s["mesh"], s["mesh"], method="sat"), "method 'sat' does not exist"),
+        (lambda s: thud.intersects(s["mesh"], s["mesh"], method="bsp"), "method 'bsp' does not exist"),
         (lambda s: thud.distance(s["convex"], s["convex"], method="chung_wang"), "method 'chung_wang' does not exist"),
         (lambda s: thud.distance(s["mesh"], s["mesh"], signed=True, cache=thud.PairCache()), "cache is of no use"),
         (lambda s: thud.distance(s["surface"], s["convex"], cache=thud.PairCache()), "cache is of no use"),

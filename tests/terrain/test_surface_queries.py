@@ -200,7 +200,13 @@ def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None
     # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long. The last
     # two see it as a narrow place, which 48 directions all around miss: 15 and 11 % too long.
     surface = tunnelled()
-    places = [[3.018, -4.846, 7.59], [0.565, 11.15, 2.001], [-11.249, 8.601, 0.245], [14.707, 8.802, -0.409], [6.839, 5.188, 6.224]]
+    places = [
+        [3.018, -4.846, 7.59],
+        [0.565, 11.15, 2.001],
+        [-11.249, 8.601, 0.245],
+        [14.707, 8.802, -0.409],
+        [6.839, 5.188, 6.224],
+    ]
     at = np.array(places)
     poses = np.column_stack([at, np.tile([1.0, 0, 0, 0], (len(at), 1))])
     ball = thud.Sphere(0.7)

@@ -71,6 +71,10 @@ def intersects(
         from thud.convex.chung_wang import chung_wang_rows
 
         run_rows(chung_wang_rows, count, threads, PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), status)
+    elif method == "sat":
+        from thud.convex.sat import sat_rows
+
+        run_rows(sat_rows, count, threads, PairBatch(packed, pairs, rows_a, rows_b, int(by_shape)), status)
     else:
         status = _v_clip(packed, pairs, rows_a, rows_b, by_shape, count, walks, threads).status
     return status != _SEPARATED

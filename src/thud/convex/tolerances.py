@@ -163,6 +163,9 @@ BOX_FACE_FIRST = 1e-12
 #: this fraction of the extents at most. A longer one is as good an axis as any, once it has unit length.
 BOX_PARALLEL = 1e-15
 
+#: The same for edges of hulls, whose ways are differences of vertices: a cross product that is shorter is all roundoff.
+SAT_PARALLEL = 1e-14
+
 #: Two boxes apart within the margin: a point above a face is as far away as the face's axis says when the two differ by less
 #: than this * size, some ten thousand roundoffs. Then the distance is known as well as GJK would.
 BOX_ABOVE = 1e-12

@@ -56,7 +56,7 @@ _PATCHES = Entry("thud.mesh.patches:contact_patches")
 _WALKS: dict[str, tuple[str, ...] | None] = {"axes": None, "features": None}
 
 _PACKED = {
-    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "v_clip"), **_WALKS}),
+    "intersects": Entry("thud.convex.queries:intersects", {"method": ("gjk", "chung_wang", "sat", "v_clip"), **_WALKS}),
     "distance": Entry("thud.convex.queries:distance", {"method": ("gjk", "v_clip"), **_WALKS}),
     "signed_distance": Entry("thud.convex.queries:signed_distance", {"method": ("gjk", "v_clip"), **_WALKS}),
     "contacts": Entry("thud.convex.queries:contacts"),
