@@ -197,8 +197,8 @@ def test_gaps_in_the_ground_at_a_sharp_lip_are_few() -> None:
 
 
 def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None:
-    # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long. The last
-    # two see it as a narrow place, which 48 directions all around miss: 15 and 11 % too long.
+    # No contact tells of the tunnel, or of the air below the ground, that is nearer than the hill's side: twice as long. The
+    # last two see it as a narrow place, which 48 directions all around miss: 15 and 11 % too long.
     surface = tunnelled()
     places = [
         [3.018, -4.846, 7.59],

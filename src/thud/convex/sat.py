@@ -3,8 +3,8 @@
 If two polytopes are apart, they are so along the normal of a face of one of them, or along the cross product of an edge of
 each. Only pairs of edges that make a face of the Minkowski difference can have an axis that no face has: on the Gauss map,
 where an edge is the arc between the normals of its two faces, the arc of A's edge crosses that of B's, mirrored (Gregorius
-2013). So most pairs of edges cost three signs; of the others the edges themselves are extreme along their axis, and only an axis that
-separates is proved by support points.
+2013). So most pairs of edges cost three signs. Of the others the edges themselves are extreme along their axis, and only an
+axis that separates is proved by support points.
 
 It ends at the first axis that separates. If they meet, all faces and all pairs of edges are looked at, which for hulls of
 many edges is far more than GJK's few steps; it iterates nothing and is never undecided.
