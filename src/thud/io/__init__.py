@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from thud.io.elevation import ElevationModel as ElevationModel
     from thud.io.elevation import read_elevation as read_elevation
     from thud.io.scene.limits import SceneLimits as SceneLimits
+    from thud.io.scene.load import load_scene as load_scene
     from thud.io.scene.robot import Joint as Joint
     from thud.io.scene.robot import Robot as Robot
     from thud.io.scene.scene import Note as Note
@@ -28,6 +29,7 @@ _NAMES = {
     "Scene": "thud.io.scene.scene",
     "SceneLimits": "thud.io.scene.limits",
     "export_terrain": "thud.io.terrain_piece",
+    "load_scene": "thud.io.scene.load",
     "load_world": "thud.io.world_file",
     "read_elevation": "thud.io.elevation",
     "save_world": "thud.io.world_file",
@@ -42,6 +44,7 @@ __all__ = [
     "Scene",
     "SceneLimits",
     "export_terrain",
+    "load_scene",
     "load_world",
     "read_elevation",
     "save_world",

@@ -110,7 +110,7 @@ class Scene:
         rows = as_poses(poses, "poses")
         if len(rows) not in (1, len(names)):
             raise InvalidInputError(f"poses: expected {len(names)} or one, got {len(rows)}")
-        shared, kept = _Shared(), UniqueNames()
+        shared, kept = Shared(), UniqueNames()
         parts = []
         for k, (name, mesh) in enumerate(zip(names, meshes)):
             if not isinstance(mesh, TriangleMesh):
@@ -188,7 +188,7 @@ class Scene:
     def joined(self, other: Scene, pose: Pose | None = None) -> Scene:
         """Both scenes, the other one moved by `pose`. Names that both have get "#2", equal meshes are kept once."""
         other = other.moved(pose) if pose is not None else other
-        shared = _Shared()
+        shared = Shared()
         first = [shared.row(mesh) for mesh in self.meshes]
         second = [shared.row(mesh) for mesh in other.meshes]
         names = UniqueNames(self.names)
@@ -201,7 +201,7 @@ class Scene:
         return Scene(tuple(parts), tuple(shared.meshes), units, notes, robot)
 
 
-class _Shared:
+class Shared:
     """Meshes, each geometry once."""
 
     def __init__(self) -> None:

@@ -1,0 +1,144 @@
+"""From what a reader found to a `Scene`: metres, z up, rigid poses, each geometry once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thud._core.arrays import Floats
+from thud.constants import MESH_COORDINATE
+from thud.errors import InvalidShapeError, SceneFileError
+from thud.io.scene.child import Found
+from thud.io.scene.names import UniqueNames, path_name
+from thud.io.scene.repair import Repaired, repair_mesh
+from thud.io.scene.robot_found import robot_of
+from thud.io.scene.scene import Note, Part, Scene, Shared
+from thud.io.scene.tolerances import STRETCH_DIGITS
+from thud.io.scene.units import metres_of, turn_of, words_for
+from thud.pose import Pose
+from thud.shapes.triangle_mesh import TriangleMesh
+
+
+def build_scene(found: Found, source: str, units: Any, up: str | None, *, repair: bool, prefix: str) -> Scene:
+    """The scene of one file.
+
+    source : the file's name
+    units, up : override what the file says, or None
+    prefix : a level above all others, or ""
+    """
+    notes: list[Note] = []
+    metres, words = _unit(found, units, notes)
+    axis = up or found.up
+    names = _paths(found, prefix)
+    parts, rows, shared = [], [], Shared()
+    repaired: dict[int, Repaired] = {}
+    stretched: dict[Any, int] = {}
+    shown: dict[int, list[str]] = {}
+    turn = turn_of(axis)
+    for row, (name, matrix) in enumerate(_shown(found, names)):
+        node = found.nodes[name[0]]
+        full, parent = name[1], names[node["parent"]] if node["parent"] >= 0 else prefix
+        # A robot's links are turned and moved as a whole, by its base.
+        linear = metres * matrix[:3, :3] if found.robot else metres * turn @ matrix[:3, :3]
+        place = metres * matrix[:3, 3] if found.robot else metres * turn @ matrix[:3, 3]
+        shown.setdefault(node["mesh"], []).append(full)
+        if node["mesh"] not in repaired:
+            repaired[node["mesh"]] = repair_mesh(*found.meshes[node["mesh"]], repair=repair)
+        mesh = repaired[node["mesh"]]
+        if mesh.empty:
+            notes.append(Note(full, "skipped", "no triangle has an area: not in the scene"))
+            continue
+        rotation, stretch = rigid_part(linear)
+        key = node["mesh"], stretch.tobytes()
+        if key not in stretched:
+            made = _stretched(mesh, stretch)
+            stretched[key] = -1 if made is None else shared.row(made)
+        if stretched[key] < 0:
+            notes.append(Note(full, "skipped", "its transform leaves no triangle with an area: not in the scene"))
+            continue
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = rotation, place
+        parts.append(Part(full, stretched[key], _pose(pose, full), parent, node["guid"], node["kind"], source))
+        rows.append(row)
+    for k, mesh in repaired.items():
+        first, more = shown[k][0], len(shown[k]) - 1
+        suffix = f" (and {more} more parts of the same geometry)" if more else ""
+        notes += [Note(first, severity, text + suffix) for severity, text in mesh.notes]
+    notes += [Note(names[n] if 0 <= n < len(names) else "", s, t) for n, s, t in found.notes]
+    robot = None
+    if found.robot:
+        robot = robot_of(found.robot, rows, [part.pose for part in parts], metres, turn)
+        placed = Pose.from_array(robot.poses(robot.rest)[0])
+        parts = [_at(part, placed[k]) for k, part in enumerate(parts)]
+    return Scene(tuple(parts), tuple(shared.meshes), words, tuple(notes), robot)
+
+
+def _at(part: Part, pose: Pose) -> Part:
+    from dataclasses import replace
+
+    return replace(part, pose=pose)
+
+
+def _unit(found: Found, units: Any, notes: list[Note]) -> tuple[float, str]:
+    if units is not None:
+        metres = metres_of(units)
+        return metres, f"{words_for(metres)} (as told)"
+    if found.metres is not None:
+        return found.metres, f"{words_for(found.metres)} (from the file)"
+    notes.append(Note("", "assumed", "the file states no unit: its numbers are taken as metres, units= says otherwise"))
+    return 1.0, "metre (assumed)"
+
+
+def _paths(found: Found, prefix: str) -> list[str]:
+    """Full and unique names of all nodes, levels too."""
+    unique, names = UniqueNames([prefix] if prefix else []), []
+    for node in found.nodes:
+        above = names[node["parent"]] if node["parent"] >= 0 else prefix
+        names.append(unique.take(path_name(above, node["name"])))
+    return names
+
+
+def _shown(found: Found, names: list[str]) -> list[tuple[tuple[int, str], Floats]]:
+    """((node, full name), matrix) of the nodes that have a mesh."""
+    rows = [k for k, node in enumerate(found.nodes) if node["mesh"] >= 0]
+    return [((k, names[k]), matrix) for k, matrix in zip(rows, found.matrices)]
+
+
+def rigid_part(linear: Floats) -> tuple[Floats, Floats]:
+    """A = R S: the rotation R nearest to A, and the stretch S, symmetric, which is negative where A mirrors.
+
+    S is rounded, so that instances that differ in rotation alone have the same; a uniform scale is exactly one.
+    """
+    if np.array_equal(linear, np.eye(3)):
+        return np.eye(3), np.eye(3)
+    u, s, vt = np.linalg.svd(linear)
+    sign = 1.0 if np.linalg.det(u @ vt) > 0.0 else -1.0
+    rotation = sign * (u @ vt)
+    size = float(s.max())
+    if size == 0.0:
+        return np.eye(3), np.zeros((3, 3))
+    step = 10.0 ** (np.floor(np.log10(size)) - STRETCH_DIGITS)
+    stretch = np.round(sign * (vt.T * s) @ vt / step) * step
+    # Through text, which is the nearest number of so many digits: steps are not exact.
+    stretch = np.array([[float(f"{value:.{STRETCH_DIGITS}g}") for value in row] for row in stretch])
+    return rotation, stretch + 0.0
+
+
+def _stretched(mesh: Repaired, stretch: Floats) -> TriangleMesh | None:
+    """The mesh with its stretch; None if nothing with an area is left. Mirrored ones are turned outside out again."""
+    vertices = mesh.vertices if np.array_equal(stretch, np.eye(3)) else mesh.vertices @ stretch.T
+    if not np.abs(vertices).max() < MESH_COORDINATE:
+        raise SceneFileError(f"a mesh has coordinates beyond {MESH_COORDINATE:g} metres; see units=")
+    faces = mesh.faces if np.linalg.det(stretch) >= 0.0 else mesh.faces[:, ::-1]
+    try:
+        return TriangleMesh(vertices, faces)
+    except InvalidShapeError:
+        return None
+
+
+def _pose(matrix: Floats, name: str) -> Pose:
+    try:
+        return Pose.from_matrix(matrix)
+    except ValueError as error:
+        raise SceneFileError(f"{name}: its transform cannot be used ({error})") from None

@@ -1,0 +1,128 @@
+"""`load_scene`: files of many formats as one scene."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from thud.errors import InvalidInputError, SceneFileError, SceneLimitError, ThudError
+from thud.io.scene.build import build_scene
+from thud.io.scene.child import Readers
+from thud.io.scene.formats import FORMATS, MARKS
+from thud.io.scene.limits import SceneLimits
+from thud.io.scene.scene import Scene
+from thud.io.scene.text import printable
+from thud.pose import Pose, PoseLike, as_poses
+
+PathLike = str | os.PathLike[str]
+
+
+def load_scene(
+    path: PathLike | Sequence[PathLike],
+    *,
+    units: str | float | None = None,
+    up: str | None = None,
+    poses: PoseLike = None,
+    limits: SceneLimits | None = None,
+    include_spaces: bool = False,
+    root: PathLike | None = None,
+    repair: bool = True,
+    urdf_geometry: str = "collision",
+    deflection: float | None = None,
+    readers: Readers | None = None,
+) -> Scene:
+    """The parts of one or several files: names, hierarchy, places, meshes; in metres, z up.
+
+    GLB and glTF, OBJ, STL, PLY, 3MF, DAE, STEP, IFC, USD (usd, usda, usdc, usdz), URDF. The files need not be trusted: each is
+    read in a process of its own with limits on memory and time, nothing is fetched, and nothing is written.
+
+    Parameters
+    ----------
+    path : a file, or several
+    units : "mm", "inch", ... or metres of one unit: overrides what the files say
+    up : "x", "y" or "z": the axis that points up in the files, overrides what they say
+    poses : one for each file, or one for all: where its scene is put
+    limits : how much a file may cost
+    include_spaces : whether spaces of IFC files (rooms, air) are parts
+    root : the folder that references of a file must stay in; its own by default
+    repair : whether to make safe repairs (`notes` tells each)
+    urdf_geometry : "collision" or "visual"; a link that has none of it shows the other
+    deflection : how far triangles may be from curved surfaces of STEP files, in the file's unit; by default 1 % of each edge
+    readers : a process to use again (`thud.io.scene.child.Readers`); by default one that ends with the call
+
+    Raises
+    ------
+    FileNotFoundError
+        A file is not there.
+    SceneFileError
+        A file is damaged, empty, or not what its name says; `SceneLimitError`, `SceneReferenceError` and `SceneReaderError`
+        are such. The message begins with the file.
+    MissingExtraError
+        A format's package is not installed.
+    """
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    if not paths:
+        raise InvalidInputError("path: expected a file or several, got none")
+    rows = as_poses(poses, "poses")
+    if len(rows) not in (1, len(paths)):
+        raise InvalidInputError(f"poses: expected {len(paths)}, one a file, or one for all, got {len(rows)}")
+    if urdf_geometry not in ("collision", "visual"):
+        raise InvalidInputError(f"urdf_geometry: expected 'collision' or 'visual', got {urdf_geometry!r}")
+    limits = limits or SceneLimits()
+    options = {"include_spaces": bool(include_spaces), "urdf_geometry": urdf_geometry, "deflection": deflection}
+    scene: Scene | None = None
+    own = readers or Readers()
+    try:
+        for k, one in enumerate(paths):
+            full = os.path.abspath(os.fspath(one))
+            name = os.path.basename(full)
+            try:
+                ending = look_at(full, limits)
+                folder = os.path.abspath(os.fspath(root)) if root is not None else os.path.dirname(full)
+                found = own.read(os.path.realpath(full), ending, folder, limits, options)
+                prefix = os.path.splitext(name)[0] if len(paths) > 1 else ""
+                part = build_scene(found, name, units, up, repair=repair, prefix=printable(prefix, limits.name_length))
+                if not part.parts:
+                    raise SceneFileError("there is no triangle in it")
+            except SceneFileError as error:
+                raise type(error)(f"{os.fspath(one)}: {error}") from None
+            except InvalidInputError as error:
+                raise error if _is_argument(error) else SceneFileError(f"{os.fspath(one)}: {error}") from None
+            pose = Pose.from_rows(rows[k if len(rows) > 1 else 0], single=True)
+            moved = part.moved(pose) if poses is not None else part
+            scene = moved if scene is None else scene.joined(moved)
+            if scene.triangle_count > limits.triangles or len(scene.parts) > limits.parts:
+                raise SceneLimitError(f"{os.fspath(one)}: together more than limits.triangles or limits.parts allow")
+    finally:
+        if readers is None:
+            own.close()
+    assert scene is not None
+    return scene
+
+
+def _is_argument(error: ThudError) -> bool:
+    return str(error).startswith(("units:", "up:"))
+
+
+def look_at(path: str, limits: SceneLimits) -> str:
+    """The format of a file by its name, which its first bytes must not contradict."""
+    # What cannot be opened is the system's error.
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(256)
+    ending = os.path.splitext(path)[1].lower().lstrip(".")
+    if ending not in FORMATS:
+        raise SceneFileError(f"the ending {'.' + ending!r} is not known; expected one of {', '.join(FORMATS)}")
+    if size == 0:
+        raise SceneFileError("the file is empty")
+    if size > limits.file_bytes:
+        raise SceneLimitError(f"{size} bytes; more than limits.file_bytes = {limits.file_bytes}")
+    form, text = FORMATS[ending], head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    other = next((what for mark, what in MARKS.items() if head.startswith(mark)), None)
+    if form.starts and not (head.startswith(form.starts) or text.startswith(form.starts)):
+        # UTF-16 begins with a mark of its own, which XML readers know.
+        if not (form.starts == (b"<",) and head[:2] in (b"\xff\xfe", b"\xfe\xff")):
+            raise SceneFileError(f"not {form.name}: it begins with {head[:12]!r}" + (f", as {other} does" if other else ""))
+    elif not form.starts and other is not None:
+        raise SceneFileError(f"not {form.name}: it begins as {other} does")
+    return ending
