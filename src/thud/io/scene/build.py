@@ -92,7 +92,8 @@ def _unit(found: Found, units: Any, notes: list[Note]) -> tuple[float, str]:
 
 def _paths(found: Found, prefix: str) -> list[str]:
     """Full and unique names of all nodes, levels too."""
-    unique, names = UniqueNames([prefix] if prefix else []), []
+    unique = UniqueNames([prefix] if prefix else [])
+    names: list[str] = []
     for node in found.nodes:
         above = names[node["parent"]] if node["parent"] >= 0 else prefix
         names.append(unique.take(path_name(above, node["name"])))

@@ -44,7 +44,8 @@ def _chunks(data: bytes) -> tuple[bytes, bytes | None]:
         raise SceneFileError(f"GLB: version {version}; expected 2")
     if length > len(data):
         raise SceneFileError(f"GLB: truncated, {len(data)} of {length} bytes are there")
-    chunks, at = [], 12
+    at = 12
+    chunks: list[tuple[bytes, bytes]] = []
     while at + 8 <= length and len(chunks) < 16:
         size, kind = struct.unpack_from("<I4s", data, at)
         if at + 8 + size > length:
