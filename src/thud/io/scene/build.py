@@ -83,9 +83,10 @@ def _at(part: Part, pose: Pose) -> Part:
 def _unit(found: Found, units: Any, notes: list[Note]) -> tuple[float, str]:
     if units is not None:
         metres = metres_of(units)
-        return metres, f"{words_for(metres)} (as told)"
+        # What a library has turned to metres already is turned back first.
+        return metres / found.stated if found.stated else metres, f"{words_for(metres)} (as told)"
     if found.metres is not None:
-        return found.metres, f"{words_for(found.metres)} (from the file)"
+        return found.metres, f"{words_for(found.stated or found.metres)} (from the file)"
     notes.append(Note("", "assumed", "the file states no unit: its numbers are taken as metres, units= says otherwise"))
     return 1.0, "metre (assumed)"
 

@@ -47,6 +47,7 @@ class Found:
     matrices: Floats
     meshes: list[tuple[Floats, Ints]]
     metres: float | None
+    stated: float | None
     up: str
     robot: dict[str, Any] | None
     layers: tuple[str, ...]
@@ -203,9 +204,7 @@ def _take(folder: str, limits: SceneLimits, status: dict[str, Any]) -> Found:
         if not (np.isfinite(vertices).all() and np.isfinite(matrices).all()):
             raise ValueError("finite numbers")
         notes = [(int(n), str(s), printable(t, 400)) for n, s, t in header["notes"][:1000]]
-        metres = header["metres"]
-        if metres is not None and not 0.0 < float(metres) < 1e12:
-            raise SceneFileError(f"its unit is {metres!r} metres; expected a length, or units= to override it")
+        metres, stated = _length(header["metres"]), _length(header["stated"])
         if header["up"] not in ("x", "y", "z"):
             raise ValueError("an axis")
     except SceneFileError:
@@ -218,13 +217,20 @@ def _take(folder: str, limits: SceneLimits, status: dict[str, Any]) -> Found:
         notes,
         matrices,
         meshes,
-        None if metres is None else float(metres),
+        metres,
+        stated,
         header["up"],
         header["robot"],
         tuple(layers) if isinstance(layers, list) else (),
         float(status["seconds"]),
         1024 * int(status["peak"]),
     )
+
+
+def _length(value: Any) -> float | None:
+    if value is not None and not 0.0 < float(value) < 1e12:
+        raise SceneFileError(f"its unit is {float(value):g} metres; expected a length, or units= to override it")
+    return None if value is None else float(value)
 
 
 def _split(counts: Any, vertices: Floats, faces: Ints) -> list[tuple[Floats, Ints]]:

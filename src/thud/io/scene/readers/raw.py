@@ -25,6 +25,7 @@ class RawScene:
         self.faces: list[np.ndarray] = []
         self.notes: list[tuple[int, str, str]] = []
         self.metres: float | None = None  # metres of one unit of the file, None where it does not say
+        self.stated: float | None = None  # the file's own unit, where a library has turned it to another already
         self.up = "z"
         self.robot: dict[str, Any] | None = None
         self._depth: list[int] = []
@@ -109,6 +110,7 @@ class RawScene:
             "notes": self.notes,
             "counts": [(len(v), len(f)) for v, f in zip(self.vertices, self.faces)],
             "metres": self.metres,
+            "stated": self.stated,
             "up": self.up,
             "robot": self.robot,
         }
