@@ -32,7 +32,7 @@ _ZIP = (b"PK\x03\x04",)
 FORMATS = {
     "glb": Format("GLB", "gltf", starts=(b"glTF",)),
     "gltf": Format("glTF", "gltf", starts=(b"{",)),
-    "obj": Format("OBJ", "meshes", ("trimesh",), "app"),
+    "obj": Format("OBJ", "obj"),
     "stl": Format("STL", "meshes", ("trimesh",), "app"),
     "ply": Format("PLY", "meshes", ("trimesh",), "app", (b"ply",)),
     "3mf": Format("3MF", "threemf", starts=_ZIP),

@@ -8,6 +8,7 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.bvh.edge_table import weld
+from thud.io.scene.tolerances import FLAT_VOLUME
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 
 
@@ -76,11 +77,18 @@ def _drop(mesh: Repaired, rows: Ints, found: MeshProblems, what: str) -> MeshPro
         mesh.faces = kept
         return found
     after = find_problems(mesh.vertices, kept, np.arange(len(mesh.vertices)))
-    if found.closed and not after.closed:
+    if found.closed and not after.closed and _has_volume(mesh):
         return found
     mesh.faces = kept
     mesh.notes.append(("repaired", f"{len(rows)} triangles {what}: dropped"))
     return after
+
+
+def _has_volume(mesh: Repaired) -> bool:
+    """Whether it encloses something: a sheet whose triangles are all there twice is closed by their numbers alone."""
+    corners = mesh.vertices[mesh.faces] - mesh.vertices[mesh.faces[0, 0]]
+    volume = np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    return bool(abs(volume) > FLAT_VOLUME * float(np.ptp(mesh.vertices, axis=0).max()) ** 3)
 
 
 def _same_way_round(faces: Ints) -> Ints:

@@ -213,7 +213,11 @@ class _Links:
             from thud.io.scene.readers import collada as reader
 
             reader.read_into(full, inner, -1, np.eye(4))
-        elif ending in ("stl", "obj", "ply"):
+        elif ending == "obj":
+            from thud.io.scene.readers import obj
+
+            obj.read(full, inner, folder, {})
+        elif ending in ("stl", "ply"):
             from thud.io.scene.readers import meshes
 
             meshes.read(full, inner, folder, {})
