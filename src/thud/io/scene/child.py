@@ -51,8 +51,6 @@ class Found:
     up: str
     robot: dict[str, Any] | None
     layers: tuple[str, ...]
-    seconds: float
-    peak_bytes: int
 
 
 class Readers:
@@ -60,6 +58,8 @@ class Readers:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        #: Largest memory (resident) of the last file's process, bytes; 0 where the system does not tell.
+        self.peak_bytes = 0
 
     def __enter__(self) -> Readers:
         return self
@@ -89,8 +89,9 @@ class Readers:
                 "options": options,
             }
             status = self._ask(job, limits.seconds)
+            self.peak_bytes = 1024 * int(status.get("peak", 0))
             _judge(status, ending, folder, limits)
-            return _take(folder, limits, status)
+            return _take(folder, limits)
 
     def _ask(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None or not hasattr(os, "fork"):
@@ -190,7 +191,7 @@ def _array(folder: str, name: str, kind: str, width: int, most: int) -> Any:
     return np.ascontiguousarray(array)
 
 
-def _take(folder: str, limits: SceneLimits, status: dict[str, Any]) -> Found:
+def _take(folder: str, limits: SceneLimits) -> Found:
     """What the reader left, every number of it checked."""
     header = _json(os.path.join(folder, "scene.json"), _MOST_TEXT)
     try:
@@ -222,8 +223,6 @@ def _take(folder: str, limits: SceneLimits, status: dict[str, Any]) -> Found:
         header["up"],
         header["robot"],
         tuple(layers) if isinstance(layers, list) else (),
-        float(status["seconds"]),
-        1024 * int(status["peak"]),
     )
 
 

@@ -45,7 +45,8 @@ def _check_layers(path: str, raw: RawScene, root: str, sdf: Any, tf: Any) -> Non
         try:
             layer = sdf.Layer.FindOrOpen(at)
         except tf.ErrorException as error:
-            raise SceneFileError(f"USD: {os.path.basename(at)}: {str(error).strip().splitlines()[-1][:300]}") from None
+            said = "; ".join(str(getattr(one, "commentary", one)).strip() for one in error.args)
+            raise SceneFileError(f"USD: {os.path.basename(at)}: {said[:300]}") from None
         if layer is None:
             raise SceneFileError(f"USD: {os.path.basename(at)}: not a layer that can be read")
         _check_depth(layer, raw)
