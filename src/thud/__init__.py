@@ -86,6 +86,7 @@ _MODULES = {
     "imagespace",
     "io",
     "particles",
+    "partitions",
     "terrain",
 }
 

@@ -41,6 +41,7 @@ def sample(name, rng, n):
         "sphere_plane": {**spheres, "planes": rows(4)},
         "sphere_plane_distance": {**spheres, "planes": rows(4)},
         "sphere_frustum": {**spheres, "planes": rows(5, 4)},
+        "box_frustum": {**corners, "planes": rows(5, 4)},
         "point_in_sphere": {"points": rows(3), **spheres},
         "point_in_aabb": {"points": rows(3), **corners},
         "point_in_obb": {"points": rows(3), **boxes},

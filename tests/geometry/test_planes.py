@@ -1,8 +1,10 @@
 """Points and spheres against planes and frusta: closed forms of [Slides]."""
 
 import numpy as np
+import pytest
 
 from thud import geometry
+from thud.errors import InvalidInputError
 
 
 def test_sphere_completely_behind_a_plane():
@@ -39,3 +41,20 @@ def test_sphere_frustum():
     # One frustum per row.
     shifted = np.stack([planes, np.array(planes) + [[0, 0, 0, -0.5]] * 6])
     assert geometry.sphere_frustum([1.9, 0, 0], 1.0, shifted).tolist() == [True, False]
+
+
+def test_box_frustum():
+    rng = np.random.default_rng(8)
+    planes = geometry.frustum_planes([0, 0, 0], [1, 0, 0], [0, 0, 1], [0.9, 0.7], 0.5, 9.0)
+    center, half = rng.uniform([-3, -6, -6], [12, 6, 6], (2000, 3)), rng.uniform(0, 1, (2000, 3))
+    found = geometry.box_frustum(center - half, center + half, planes)
+    # All eight corners behind one plane.
+    signs = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)]) * 2 - 1
+    corners = center[:, None] + signs * half[:, None]
+    behind = (np.einsum("nci,pi->npc", corners, planes[:, :3]) + planes[:, 3, None] < 0).all(axis=2).any(axis=1)
+    np.testing.assert_array_equal(found, ~behind)
+    assert 0.1 < found.mean() < 0.9
+    # A box that a sphere about it proves unseen is unseen.
+    assert not (found & ~geometry.sphere_frustum(center, np.linalg.norm(half, axis=1), planes)).any()
+    with pytest.raises(InvalidInputError, match="row 0"):
+        geometry.box_frustum([1, 0, 0], [0, 1, 1], planes)

@@ -25,8 +25,8 @@ OUT, IN, UNKNOWN = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeshGrid:
-    """A grid about a closed mesh, one layer of cells wider than it on each side."""
+class CellTable:
+    """A grid about a mesh, one layer of cells wider than it on each side."""
 
     shape: npt.NDArray[np.int64]
     """(3,) cells along x, y, z; cell (i, j, k) has number (k * ny + j) * nx + i."""
@@ -47,27 +47,30 @@ class MeshGrid:
         return self.shape, self.frame, self.state, self.start, self.listed, self.triangles
 
 
-def build_grid(vertices: Array, faces: npt.NDArray[np.int64]) -> MeshGrid:
-    """Grid of about four cells a triangle about a closed mesh."""
+def build_grid(vertices: Array, faces: npt.NDArray[np.int64], *, cells: int | None = None, closed: bool = True) -> CellTable:
+    """Grid of about so many cells, by default four a triangle, about a mesh; without triangles a cell of an open one is OUT."""
     from scipy import ndimage
 
     triangles = np.ascontiguousarray(vertices[faces].reshape(-1, 9))
     points = triangles.reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
     extent = np.maximum(high - low, GRID_FLAT * (high - low).max())
-    cell = float((extent.prod() / min(4.0 * len(faces) + 64.0, GRID_CELLS)) ** (1.0 / 3.0))
+    cell = float((extent.prod() / min(4.0 * len(faces) + 64.0 if cells is None else float(cells), GRID_CELLS)) ** (1.0 / 3.0))
     # No smaller than what coordinates so far from the origin can resolve.
     cell = max(cell, GRID_LEAST * float(np.abs(points).max()))
     shape = np.floor((high - low) / cell).astype(np.int64) + 3
     frame = np.append(low - cell, cell)
-    cells = int(shape.prod())
-    start = np.zeros(cells + 1, dtype=np.int64)
+    total = int(shape.prod())
+    start = np.zeros(total + 1, dtype=np.int64)
     list_triangles(shape, frame, triangles, 0, start, np.empty(0, dtype=np.int64))
     start = np.concatenate([[0], np.cumsum(start[:-1])])
     listed = np.empty(int(start[-1]), dtype=np.int64)
     list_triangles(shape, frame, triangles, 1, start[:-1].copy(), listed)
-    state = np.full(cells, UNKNOWN, dtype=np.uint8)
+    state = np.full(total, UNKNOWN, dtype=np.uint8)
     empty = (np.diff(start) == 0).reshape(shape[::-1])
+    if not closed:
+        state[empty.ravel()] = OUT
+        return CellTable(shape, frame, state, start, listed, triangles)
     regions, count = ndimage.label(empty)
     regions = regions.ravel()
     # One cell of each region; region 0 is that of the cells that are not empty.
@@ -78,7 +81,7 @@ def build_grid(vertices: Array, faces: npt.NDArray[np.int64]) -> MeshGrid:
         inside = geometry.point_in_mesh(frame[:3] + (place + 0.5) * cell, vertices, faces)
         known = np.concatenate([[UNKNOWN], np.where(inside, IN, OUT)]).astype(np.uint8)
         state = known[regions]
-    return MeshGrid(shape, frame, state, start, listed, triangles)
+    return CellTable(shape, frame, state, start, listed, triangles)
 
 
 @exact_device

@@ -29,17 +29,6 @@ GRID_CELLS = 2**21
 GRID_FLAT = 1e-3
 GRID_LEAST = 2.0**-30
 
-#: A BSP tree drops pieces of triangles that reach less than this * size of the mesh out of a plane: some hundred roundoffs
-#: of a corner that was cut a few times over.
-BSP_THIN = 1e-13
-
-#: Points of a leaf are looked for so far from the piece that bounds it, as parts of the piece's inner radius, the farthest
-#: first: the farther, the surer is what is found there. If none falls into the leaf, a linear program looks for one.
-BSP_PROBES = (0.3, 1e-2, 1e-4, 1e-6)
-
-#: Most triangles of a mesh with a BSP tree (a count): cuts may square their number, and a convex mesh its depth.
-BSP_TRIANGLES = 5000
-
 #: Radii of nodes for winding numbers are taken times this: the roundoff of a square root and of nine operations, many times
 #: over.
 WINDING_RADIUS = 1.0 + 1e-12

@@ -16,7 +16,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "planes": ["point_plane", "sphere_frustum", "sphere_plane", "sphere_plane_distance"],
+    "planes": ["box_frustum", "point_plane", "sphere_frustum", "sphere_plane", "sphere_plane_distance"],
     "contains": [
         "point_in_aabb",
         "point_in_convex",

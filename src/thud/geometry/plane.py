@@ -46,6 +46,21 @@ def sphere_in_frustum(center, radius, planes, m):
 
 
 @device
+def box_in_frustum(lower, upper, planes, m):
+    """Whether the box is not wholly behind any plane of planes[m], by its corner farthest along the normal; the normals point
+    into the frustum."""
+    for k in range(planes.shape[1]):
+        plane = load_plane(planes, m, k)
+        corner = (
+            upper[0] if plane[0] > 0.0 else lower[0], upper[1] if plane[1] > 0.0 else lower[1],
+            upper[2] if plane[2] > 0.0 else lower[2],
+        )  # fmt: skip
+        if signed_distance_plane(corner, plane) < 0.0:
+            return False
+    return True
+
+
+@device
 def point_in_convex(p, planes, m):
     """Whether p lies behind or on all planes of planes[m]; the normals point outwards."""
     for k in range(planes.shape[1]):  # noqa: SIM110

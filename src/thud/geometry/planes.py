@@ -11,8 +11,9 @@ import numpy.typing as npt
 from thud._core.arrays import Bools, Floats
 from thud._core.decorators import kernel
 from thud._core.threads import run_rows
+from thud.errors import InvalidInputError
 from thud.geometry._gates import Array, as_lengths, as_plane_sets, as_planes, as_points, rows
-from thud.geometry.plane import signed_distance_plane, sphere_in_frustum
+from thud.geometry.plane import box_in_frustum, signed_distance_plane, sphere_in_frustum
 from thud.geometry.rows import row
 from thud.math.vec3 import load3
 
@@ -30,6 +31,13 @@ def _sphere_frustum_rows(start, stop, centers_in, radii_in, planes_in, inside_ou
     for i in range(start, stop):
         center, radius = load3(centers_in, row(i, centers_in), 0), radii_in[row(i, radii_in)]
         inside_out[i] = sphere_in_frustum(center, radius, planes_in, row(i, planes_in))
+
+
+@kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,:,::1], b1[::1]")
+def _box_frustum_rows(start, stop, lower_in, upper_in, planes_in, inside_out):
+    for i in range(start, stop):
+        lower, upper = load3(lower_in, row(i, lower_in), 0), load3(upper_in, row(i, upper_in), 0)
+        inside_out[i] = box_in_frustum(lower, upper, planes_in, row(i, planes_in))
 
 
 def point_plane(points: npt.ArrayLike, planes: npt.ArrayLike, *, threads: int | None = None) -> Floats:
@@ -124,4 +132,30 @@ def sphere_frustum(centers: npt.ArrayLike, radii: npt.ArrayLike, planes: npt.Arr
     count = rows("centers, radii, planes", c, r, q)
     inside = np.empty(count, dtype=np.bool_)
     run_rows(_sphere_frustum_rows, count, threads, c, r, q, inside)
+    return inside
+
+
+def box_frustum(lower: npt.ArrayLike, upper: npt.ArrayLike, planes: npt.ArrayLike, *, threads: int | None = None) -> Bools:
+    """Whether axis-aligned boxes may be seen in a frustum: False where one lies completely behind one of its planes.
+
+    The test of `sphere_frustum` for boxes: of each plane the corner farthest along its normal is asked. True does not prove an
+    overlap.
+
+    Parameters
+    ----------
+    lower, upper : (3,) or (N, 3) corners, metres
+    planes : (P, 4), one frustum for all, or (N, P, 4); [A B C D], normals inwards (`frustum_planes` makes them)
+    threads : most threads to use; None for all cores
+
+    Returns
+    -------
+    bool (N,)
+    """
+    low, high, q = as_points(lower, "lower"), as_points(upper, "upper"), as_plane_sets(planes, "planes")
+    count = rows("lower, upper, planes", low, high, q)
+    wrong = (low > high).any(axis=1)
+    if wrong.any():
+        raise InvalidInputError(f"lower: row {int(wrong.argmax())} lies above `upper`; expected lower <= upper along each axis")
+    inside = np.empty(count, dtype=np.bool_)
+    run_rows(_box_frustum_rows, count, threads, low, high, q, inside)
     return inside

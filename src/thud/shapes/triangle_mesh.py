@@ -22,7 +22,7 @@ from thud.shapes.shape import Part, Shape, box_of_points
 if TYPE_CHECKING:
     from thud.bounds.support_planes import SupportPlanes
     from thud.bvh.mesh_edges import MeshEdges
-    from thud.bvh.mesh_grid import MeshGrid
+    from thud.bvh.mesh_grid import CellTable
     from thud.bvh.pair_tree import PairTree, SlotLinks
     from thud.bvh.vertex_fans import VertexFans
     from thud.bvh.wide import WideTree
@@ -294,7 +294,7 @@ class TriangleMesh(Shape):
         return winding_moments(self.tree, self.corners)
 
     @cached_property
-    def grid(self) -> MeshGrid:
+    def grid(self) -> CellTable:
         """Cells marked inside, outside or unknown, for points."""
         from thud.bvh.mesh_grid import build_grid
 
