@@ -105,7 +105,9 @@ class MeshBsp:
 
     def __repr__(self) -> str:
         kind = f"{int(self.cell_inside.sum())} inside" if self.cell_inside is not None else "open"
-        return f"MeshBsp({len(self.mesh.faces)} triangles, {len(self.planes)} planes, {self.cell_count} cells, {kind})"
+        return (
+            f"MeshBsp({len(np.asarray(self.mesh.faces))} triangles, {len(self.planes)} planes, {self.cell_count} cells, {kind})"
+        )
 
     @property
     def cell_count(self) -> int:

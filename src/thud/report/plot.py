@@ -13,6 +13,7 @@ from thud._core.arrays import Floats
 from thud.bounds.volumes import Aabb, BoundingSphere, Kdop, Obb, Volume
 from thud.errors import InvalidInputError, MissingExtraError, UnboundedShapeError
 from thud.pose import Pose, as_poses
+from thud.report.plot_partitions import PARTITIONS, draw_partition
 from thud.results import (
     ClosestPoints,
     Contacts,
@@ -206,6 +207,8 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
             scene.shape(thing.shape(handle), as_poses(pose, "pose"), alpha)
     elif isinstance(thing, Volume):
         scene.volume(thing)
+    elif isinstance(thing, PARTITIONS):
+        draw_partition(scene, thing, scene.color())
     elif isinstance(thing, (Contacts, WorldContacts, WorldEvents, RayCrossings, WorldRayCrossings)):
         scene.points(thing.point, thing.normal)
     elif isinstance(thing, (RayHits, WorldRayHits, ClosestPoints, WorldClosestPoints)):
@@ -230,7 +233,7 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
     else:
         raise InvalidInputError(
             f"plot: cannot draw a {type(thing).__name__}; expected shapes, (shape, pose), worlds, results, (origins, hits of "
-            "rays), bounding volumes, poses, or (N, 3) points"
+            "rays), bounding volumes, partitions, poses, or (N, 3) points"
         )
 
 
@@ -256,8 +259,8 @@ def plot(
     Parameters
     ----------
     things : shapes; (shape, pose) with one pose or many; worlds; results (contacts with their normals, hits of rays, distances
-        as lines, impacts); (origins, hits) for rays as lines; bounding volumes of `thud.bounds` as wires; poses as three axes,
-        x red, y green, z blue; (N, 3) arrays as points
+        as lines, impacts); (origins, hits) for rays as lines; bounding volumes of `thud.bounds` as wires; partitions
+        (`thud.partitions`); poses as three axes, x red, y green, z blue; (N, 3) arrays as points
     ax : a 3D axes of matplotlib to draw into; None for a new figure
     file : where to write the picture, by its suffix; None to leave it to the caller
     alpha : how opaque shapes are, 0 to 1
