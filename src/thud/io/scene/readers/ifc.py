@@ -25,7 +25,12 @@ def read(path: str, raw: RawScene, root: str, options: dict[str, Any]) -> None:
         file.seek(max(0, file.tell() - 4096))
         if b"END-ISO-10303-21" not in file.read():
             raise SceneFileError("IFC: truncated, its last line END-ISO-10303-21; is not there")
-    model = ifcopenshell.open(path)
+    try:
+        model = ifcopenshell.open(path)
+    except Exception as error:
+        # The place is in its log alone.
+        said = [line for line in str(ifcopenshell.get_log()).splitlines() if line.strip()]
+        raise SceneFileError(f"IFC: {error}" + (f" ({said[0][:300]})" if said else "")) from None
     if not str(model.schema).startswith("IFC"):
         raise SceneFileError(f"IFC: schema {model.schema!r}; expected IFC2X3, IFC4 or IFC4X3")
     projects = model.by_type("IfcProject")
