@@ -15,6 +15,7 @@ from thud.io.scene.names import UniqueNames, path_name
 from thud.io.scene.readers import primitives
 from thud.io.scene.readers.polygons import triangulated
 from thud.io.scene.repair import repair_mesh
+from thud.io.scene.self_crossing import self_crossings
 from thud.io.scene.text import printable
 
 
@@ -200,3 +201,19 @@ def test_polygons():
 def test_limits():
     with pytest.raises(InvalidInputError, match="parts is 0"):
         SceneLimits(parts=0)
+
+
+def test_self_crossings():
+    vertices, faces = primitives.box((1, 1, 1))
+    assert self_crossings(vertices, faces) == 0
+    # Two boxes in one mesh: each of the three edges of one that pierce faces of the other crosses some triangles.
+    both = np.concatenate([vertices, vertices + 0.4])
+    assert self_crossings(both, np.concatenate([faces, faces + 8])) > 0
+    # Side by side they touch in a whole face, and do not cross; nor does a corner on an edge.
+    beside = np.concatenate([vertices, vertices + (1.0, 0.0, 0.0)])
+    assert self_crossings(beside, np.concatenate([faces, faces + 8])) == 0
+    beside = np.concatenate([vertices, vertices + (1.0, 0.25, 0.25)])
+    assert self_crossings(beside, np.concatenate([faces, faces + 8])) == 0
+    # All in one place: not looked at, rather than the square of it.
+    heap = np.random.default_rng(0).normal(size=(3000, 3))
+    assert self_crossings(heap, np.arange(3000).reshape(-1, 3)) is None

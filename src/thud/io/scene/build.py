@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,22 @@ from thud.io.scene.names import UniqueNames, path_name
 from thud.io.scene.repair import Repaired, repair_mesh
 from thud.io.scene.robot_found import robot_of
 from thud.io.scene.scene import Note, Part, Scene, Shared
-from thud.io.scene.tolerances import STRETCH_DIGITS
+from thud.io.scene.self_crossing import self_crossings
+from thud.io.scene.tolerances import CROSSING_ALL, CROSSING_MOST, STRETCH_DIGITS
 from thud.io.scene.units import metres_of, turn_of, words_for
 from thud.pose import Pose
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
-def build_scene(found: Found, source: str, units: Any, up: str | None, *, repair: bool, prefix: str) -> Scene:
+def build_scene(
+    found: Found, source: str, units: Any, up: str | None, *, repair: bool, prefix: str, crossings: bool | None = None
+) -> Scene:
     """The scene of one file.
 
     source : the file's name
     units, up : override what the file says, or None
     prefix : a level above all others, or ""
+    crossings : whether to look for triangles that cross; None: in small meshes, up to a number of triangles in all
     """
     notes: list[Note] = []
     metres, words = _unit(found, units, notes)
@@ -61,6 +66,7 @@ def build_scene(found: Found, source: str, units: Any, up: str | None, *, repair
         pose[:3, :3], pose[:3, 3] = rotation, place
         parts.append(Part(full, stretched[key], _pose(pose, full), parent, node["guid"], node["kind"], source))
         rows.append(row)
+    _find_crossings(repaired, crossings, notes)
     for k, mesh in repaired.items():
         first, more = shown[k][0], len(shown[k]) - 1
         suffix = f" (and {more} more parts of the same geometry)" if more else ""
@@ -70,14 +76,33 @@ def build_scene(found: Found, source: str, units: Any, up: str | None, *, repair
     if found.robot:
         robot = robot_of(found.robot, rows, [part.pose for part in parts], metres, turn)
         placed = Pose.from_array(robot.poses(robot.rest)[0])
-        parts = [_at(part, placed[k]) for k, part in enumerate(parts)]
+        parts = [replace(part, pose=placed[k]) for k, part in enumerate(parts)]
     return Scene(tuple(parts), tuple(shared.meshes), words, tuple(notes), robot)
 
 
-def _at(part: Part, pose: Pose) -> Part:
-    from dataclasses import replace
-
-    return replace(part, pose=pose)
+def _find_crossings(repaired: dict[int, Repaired], wanted: bool | None, notes: list[Note]) -> None:
+    """Tell of triangles that cross, where they are looked for."""
+    if wanted is False:
+        return
+    left, missed = CROSSING_ALL, 0
+    for mesh in repaired.values():
+        if mesh.empty:
+            continue
+        if wanted is None and len(mesh.faces) > min(left, CROSSING_MOST):
+            missed += 1
+            continue
+        left -= len(mesh.faces)
+        count = self_crossings(mesh.vertices, mesh.faces)
+        if count is None:
+            mesh.notes.append(("left", "a heap of triangles in one place: not looked for crossings among them"))
+        elif count:
+            mesh.notes.append(
+                ("left", f"{count} pairs of its triangles cross: the inside is decided by the parity of crossings")
+            )
+    if missed:
+        notes.append(
+            Note("", "left", f"{missed} large meshes were not looked through for triangles that cross (crossings=True)")
+        )
 
 
 def _unit(found: Found, units: Any, notes: list[Note]) -> tuple[float, str]:

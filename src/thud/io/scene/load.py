@@ -27,6 +27,7 @@ def load_scene(
     include_spaces: bool = False,
     root: PathLike | None = None,
     repair: bool = True,
+    crossings: bool | None = None,
     urdf_geometry: str = "collision",
     deflection: float | None = None,
     readers: Readers | None = None,
@@ -46,6 +47,8 @@ def load_scene(
     include_spaces : whether spaces of IFC files (rooms, air) are parts
     root : the folder that references of a file must stay in; its own by default
     repair : whether to make safe repairs (`notes` tells each)
+    crossings : whether to look for triangles of a mesh that cross each other (10 microseconds a triangle); by default in
+        meshes of up to 50,000 triangles, 300,000 in all
     urdf_geometry : "collision" or "visual"; a link that has none of it shows the other
     deflection : how far triangles may be from curved surfaces of STEP files, in the file's unit; by default 1 % of each edge
     readers : a process to use again (`thud.io.scene.child.Readers`); by default one that ends with the call
@@ -81,7 +84,8 @@ def load_scene(
                 folder = os.path.abspath(os.fspath(root)) if root is not None else os.path.dirname(full)
                 found = own.read(os.path.realpath(full), ending, folder, limits, options)
                 prefix = os.path.splitext(name)[0] if len(paths) > 1 else ""
-                part = build_scene(found, name, units, up, repair=repair, prefix=printable(prefix, limits.name_length))
+                prefix = printable(prefix, limits.name_length)
+                part = build_scene(found, name, units, up, repair=repair, prefix=prefix, crossings=crossings)
                 if not part.parts:
                     raise SceneFileError("there is no triangle in it")
             except SceneFileError as error:
