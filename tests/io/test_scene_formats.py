@@ -84,7 +84,11 @@ def test_units_and_up_override(tmp_path, readers):
 def test_several_files_with_poses(tmp_path, readers):
     paths = [make("glb", tmp_path), make("3mf", tmp_path), make("urdf", tmp_path)]
     poses = thud.Pose([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
-    scene = load_scene(paths, poses=poses, readers=readers)
+    told: list[tuple[float, float]] = []
+    scene = load_scene(paths, poses=poses, readers=readers, progress=lambda done, every: told.append((done, every)))
+    assert told == sorted(told)
+    assert told[0] == (0.0, 3.0)
+    assert told[-1] == (3.0, 3.0)
     assert len(scene) == 9
     # The boxes of all three are the same up to rounding of float32 in GLB.
     assert len(set(scene.names)) == 9

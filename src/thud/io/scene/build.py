@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
-from thud.errors import InvalidShapeError, SceneFileError
+from thud.errors import InvalidInputError, SceneFileError
 from thud.io.scene.child import Found
 from thud.io.scene.names import UniqueNames, path_name
 from thud.io.scene.repair import Repaired, repair_mesh
@@ -23,7 +24,15 @@ from thud.shapes.triangle_mesh import TriangleMesh
 
 
 def build_scene(
-    found: Found, source: str, units: Any, up: str | None, *, repair: bool, prefix: str, crossings: bool | None = None
+    found: Found,
+    source: str,
+    units: Any,
+    up: str | None,
+    *,
+    repair: bool,
+    prefix: str,
+    crossings: bool | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Scene:
     """The scene of one file.
 
@@ -38,7 +47,7 @@ def build_scene(
     names = _paths(found, prefix)
     parts, rows, shared = [], [], Shared()
     repaired: dict[int, Repaired] = {}
-    stretched: dict[Any, int] = {}
+    stretched: dict[Any, int | str] = {}
     shown: dict[int, list[str]] = {}
     turn = turn_of(axis)
     for row, (name, matrix) in enumerate(_shown(found, names)):
@@ -50,6 +59,8 @@ def build_scene(
         shown.setdefault(node["mesh"], []).append(full)
         if node["mesh"] not in repaired:
             repaired[node["mesh"]] = repair_mesh(*found.meshes[node["mesh"]], repair=repair)
+            if progress is not None:
+                progress(0.5 + 0.3 * len(repaired) / len(found.meshes))
         mesh = repaired[node["mesh"]]
         if mesh.empty:
             notes.append(Note(full, "skipped", "no triangle has an area: not in the scene"))
@@ -58,13 +69,16 @@ def build_scene(
         key = node["mesh"], stretch.tobytes()
         if key not in stretched:
             made = _stretched(mesh, stretch)
-            stretched[key] = -1 if made is None else shared.row(made)
-        if stretched[key] < 0:
-            notes.append(Note(full, "skipped", "its transform leaves no triangle with an area: not in the scene"))
+            stretched[key] = shared.row(made) if isinstance(made, TriangleMesh) else made
+            if np.linalg.matrix_rank(stretch) < 3:
+                notes.append(Note(full, "left", "its transform makes it flat"))
+        row_of_mesh = stretched[key]
+        if isinstance(row_of_mesh, str):
+            notes.append(Note(full, "skipped", f"not in the scene: {row_of_mesh}"))
             continue
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = rotation, place
-        parts.append(Part(full, stretched[key], _pose(pose, full), parent, node["guid"], node["kind"], source))
+        parts.append(Part(full, row_of_mesh, _pose(pose, full), parent, node["guid"], node["kind"], source))
         rows.append(row)
     _find_crossings(repaired, crossings, notes)
     for k, mesh in repaired.items():
@@ -152,16 +166,16 @@ def rigid_part(linear: Floats) -> tuple[Floats, Floats]:
     return rotation, stretch + 0.0
 
 
-def _stretched(mesh: Repaired, stretch: Floats) -> TriangleMesh | None:
-    """The mesh with its stretch; None if nothing with an area is left. Mirrored ones are turned outside out again."""
+def _stretched(mesh: Repaired, stretch: Floats) -> TriangleMesh | str:
+    """The mesh with its stretch, or why there is none. Mirrored ones are turned outside out again."""
     vertices = mesh.vertices if np.array_equal(stretch, np.eye(3)) else mesh.vertices @ stretch.T
     if not np.abs(vertices).max() < MESH_COORDINATE:
         raise SceneFileError(f"a mesh has coordinates beyond {MESH_COORDINATE:g} metres; see units=")
     faces = mesh.faces if np.linalg.det(stretch) >= 0.0 else mesh.faces[:, ::-1]
     try:
         return TriangleMesh(vertices, faces)
-    except InvalidShapeError:
-        return None
+    except InvalidInputError as error:
+        return str(error)
 
 
 def _pose(matrix: Floats, name: str) -> Pose:

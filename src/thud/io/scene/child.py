@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -71,6 +71,10 @@ class Readers:
         """End the process."""
         process, self._process = self._process, None
         if process is not None:
+            if hasattr(os, "killpg"):
+                # With the process that reads a file right now.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout):
@@ -88,7 +92,12 @@ class Readers:
                 "limits": asdict(limits),
                 "options": options,
             }
-            status = self._ask(job, limits.seconds)
+            try:
+                status = self._ask(job, limits.seconds)
+            except BaseException:
+                # Interrupted: an answer that comes later must not be taken for that of the next file.
+                self.close()
+                raise
             self.peak_bytes = 1024 * int(status.get("peak", 0))
             _judge(status, ending, folder, limits)
             return _take(folder, limits)
@@ -106,12 +115,12 @@ class Readers:
                 stderr=subprocess.DEVNULL,
                 env=environment,
                 close_fds=True,
+                start_new_session=True,
             )
             self._send([os.path.abspath(p) if p else os.getcwd() for p in sys.path])
         self._send(job)
         line = self._line(seconds + _GRACE + 30.0)
         if line is None:
-            self.close()
             raise SceneReaderError("the process that reads files ended or does not answer; see whether thud can start Python")
         return json.loads(line)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 
 from thud.errors import InvalidInputError, SceneFileError, SceneLimitError, ThudError
 from thud.io.scene.build import build_scene
 from thud.io.scene.child import Readers
 from thud.io.scene.formats import FORMATS, MARKS
 from thud.io.scene.limits import SceneLimits
+from thud.io.scene.names import UniqueNames
 from thud.io.scene.scene import Scene
 from thud.io.scene.text import printable
 from thud.pose import Pose, PoseLike, as_poses
@@ -31,6 +33,7 @@ def load_scene(
     urdf_geometry: str = "collision",
     deflection: float | None = None,
     readers: Readers | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Scene:
     """The parts of one or several files: names, hierarchy, places, meshes; in metres, z up.
 
@@ -52,6 +55,7 @@ def load_scene(
     urdf_geometry : "collision" or "visual"; a link that has none of it shows the other
     deflection : how far triangles may be from curved surfaces of STEP files, in the file's unit; by default 1 % of each edge
     readers : a process to use again (`thud.io.scene.child.Readers`); by default one that ends with the call
+    progress : called with the files done, in fractions, and how many there are
 
     Raises
     ------
@@ -74,18 +78,23 @@ def load_scene(
     limits = limits or SceneLimits()
     options = {"include_spaces": bool(include_spaces), "urdf_geometry": urdf_geometry, "deflection": deflection}
     scene: Scene | None = None
+    stems = UniqueNames()
     own = readers or Readers()
     try:
         for k, one in enumerate(paths):
             full = os.path.abspath(os.fspath(one))
             name = os.path.basename(full)
+            tell = _teller(progress, k, len(paths))
+            tell(0.0)
             try:
                 ending = look_at(full, limits)
-                folder = os.path.abspath(os.fspath(root)) if root is not None else os.path.dirname(full)
-                found = own.read(os.path.realpath(full), ending, folder, limits, options)
-                prefix = os.path.splitext(name)[0] if len(paths) > 1 else ""
-                prefix = printable(prefix, limits.name_length)
-                part = build_scene(found, name, units, up, repair=repair, prefix=prefix, crossings=crossings)
+                real = os.path.realpath(full)
+                folder = os.path.realpath(os.fspath(root)) if root is not None else os.path.dirname(real)
+                found = own.read(real, ending, folder, limits, options)
+                tell(0.5)
+                stem = printable(os.path.splitext(name)[0], limits.name_length).replace("/", "_") or "file"
+                prefix = stems.take(stem) if len(paths) > 1 else ""
+                part = build_scene(found, name, units, up, repair=repair, prefix=prefix, crossings=crossings, progress=tell)
                 if not part.parts:
                     raise SceneFileError("there is no triangle in it")
             except SceneFileError as error:
@@ -101,7 +110,19 @@ def load_scene(
         if readers is None:
             own.close()
     assert scene is not None
+    if progress is not None:
+        progress(float(len(paths)), float(len(paths)))
     return scene
+
+
+def _teller(progress: Callable[[float, float], None] | None, k: int, every: int) -> Callable[[float], None]:
+    """Tells what fraction of file k is done; reading it is half of that."""
+
+    def tell(fraction: float) -> None:
+        if progress is not None:
+            progress(k + fraction, float(every))
+
+    return tell
 
 
 def _is_argument(error: ThudError) -> bool:
@@ -110,7 +131,9 @@ def _is_argument(error: ThudError) -> bool:
 
 def look_at(path: str, limits: SceneLimits) -> str:
     """The format of a file by its name, which its first bytes must not contradict."""
-    # What cannot be opened is the system's error.
+    # What cannot be opened is the system's error; a pipe would wait for a writer.
+    if not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise SceneFileError("neither a file nor a link to one")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(256)

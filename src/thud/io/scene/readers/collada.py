@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thud.errors import SceneFileError
+from thud.io.scene.readers.polygons import triangulated
 from thud.io.scene.readers.raw import RawScene
 from thud.io.scene.readers.xml_guard import check_xml
 
@@ -84,8 +85,19 @@ def _mesh(geometry: Any, raw: RawScene, meshes: dict[int, int]) -> int:
     if id(geometry) not in meshes:
         vertices, faces, count = [], [], 0
         for primitive in geometry.primitives:
-            if isinstance(primitive, polylist.Polylist):
-                primitive = primitive.triangleset()
+            if isinstance(primitive, polylist.Polylist) and primitive.vertex is not None:
+                vertices.append(np.asarray(primitive.vertex, dtype=np.float64))
+                corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
+                sides = np.asarray(primitive.vcounts, dtype=np.int64)
+                if sides.sum() != len(corners) or (
+                    len(corners) and not 0 <= corners.min() <= corners.max() < len(vertices[-1])
+                ):
+                    raise SceneFileError(
+                        f"COLLADA: geometry {str(geometry.id)[:60]!r}: polygons of vertices that are not there"
+                    )
+                faces.append(triangulated(vertices[-1], sides, corners) + count)
+                count += len(vertices[-1])
+                continue
             if not isinstance(primitive, triangleset.TriangleSet) or primitive.vertex is None:
                 raw.note("skipped", f"COLLADA: lines or points of {geometry.id!r} are not read")
                 continue

@@ -90,9 +90,9 @@ def _read(reader: Any, job: dict[str, Any]) -> int:
     try:
         os.chdir(folder)
         os.environ.update(TMPDIR=folder, HOME=folder)
-        readable = [job["root"], *_SYSTEM, sys.prefix, sys.base_prefix, *(p for p in sys.path if p)]
+        readable = [job["path"], job["root"], *_SYSTEM, sys.prefix, sys.base_prefix, *(p for p in sys.path if p)]
         # Room for what goes back and for what a library makes on the way (cascadio a GLB).
-        output = 40 * limits.vertices + 40 * limits.triangles
+        output = 2**26 + 40 * limits.vertices + 40 * limits.triangles
         raw = RawScene(limits)
         layers = confine(folder, readable, limits.memory_bytes, limits.seconds, output)
         reader.read(job["path"], raw, job["root"], job["options"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,26 @@ def _lines(data: bytes) -> tuple[list[bytes], _Faces]:
     return vertices, faces
 
 
+def _flat(lines: list[bytes], kind: Any) -> np.ndarray:
+    """Numbers of lines up to the first thing that is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return np.fromstring(b" ".join(lines), dtype=kind, sep=" ")
+        except (ValueError, TypeError):
+            # What later versions of NumPy say to text that ends early.
+            return np.empty(0, dtype=kind)
+
+
 def _numbers(lines: list[bytes]) -> np.ndarray:
     """(V, 3) coordinates; a fourth number (weight) or a colour is left out."""
     if not lines:
         return np.empty((0, 3))
+    # All at once, where that gives as many numbers as there should be; else line by line, which finds the wrong one.
+    width = len(lines[0].split())
+    flat = _flat(lines, np.float64)
+    if width >= 3 and len(flat) == width * len(lines) and all(len(line.split()) == width for line in lines):
+        return np.ascontiguousarray(flat.reshape(-1, width)[:, :3])
     words = [line.split() for line in lines]
     short = next((k for k, row in enumerate(words) if len(row) < 3), None)
     if short is not None:
@@ -80,12 +97,10 @@ def _numbers(lines: list[bytes]) -> np.ndarray:
 
 def _triangles(points: np.ndarray, lines: list[tuple[bytes, int]]) -> np.ndarray:
     """Of the polygons of one part; their corners count from 1, or back from the last vertex before the line."""
-    words = [_EXTRA.sub(b"", line).split() for line, _ in lines]
-    counts = np.array([len(row) for row in words], dtype=np.int64)
-    try:
-        corners = np.array([word for row in words for word in row], dtype=np.bytes_).astype(np.int64)
-    except (ValueError, OverflowError) as error:
-        raise SceneFileError(f"OBJ: a face has something that is no number ({error})") from None
+    counts = np.array([len(line.split()) for line, _ in lines], dtype=np.int64)
+    corners = _flat([_EXTRA.sub(b"", line) if b"/" in line else line for line, _ in lines], np.int64)
+    if len(corners) != counts.sum():
+        raise SceneFileError(f"OBJ: a face has something that is no number, after {len(corners)} corners of its group")
     before = np.repeat(np.array([count for _, count in lines], dtype=np.int64), counts)
     rows = np.where(corners < 0, before + corners, corners - 1)
     if len(rows) and (rows.min() < 0 or rows.max() >= len(points)):

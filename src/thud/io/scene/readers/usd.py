@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import zipfile
 from typing import Any
 
 import numpy as np
 
-from thud.errors import SceneFileError, SceneLimitError
+from thud.errors import SceneFileError, SceneLimitError, SceneReferenceError
 from thud.io.scene.readers import primitives, zip_guard
 from thud.io.scene.readers.polygons import triangulated
 from thud.io.scene.readers.raw import RawScene
@@ -23,7 +24,10 @@ def read(path: str, raw: RawScene, root: str, options: dict[str, Any]) -> None:
     from pxr import Sdf, Tf, Usd, UsdGeom
 
     if path.lower().endswith(".usdz"):
-        zip_guard.opened(path, raw.limits, "USDZ").close()
+        with zip_guard.opened(path, raw.limits, "USDZ") as archive:
+            packed = [entry.filename for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
+        if packed:
+            raise SceneFileError(f"USDZ: the member {packed[0][:100]!r} is compressed; the format stores members as they are")
     _check_layers(path, raw, root, Sdf, Tf)
     stage = Usd.Stage.Open(path)
     if stage is None:
@@ -56,12 +60,13 @@ def _check_layers(path: str, raw: RawScene, root: str, sdf: Any, tf: Any) -> Non
                 # Another prim of the same layer.
                 continue
             where = f"USD: {os.path.basename(at)}"
-            if at.lower().endswith(".usdz"):
+            if layer.realPath.lower().endswith(".usdz") or "[" in at:
                 # Within an archive, names mean its members.
-                if ":" in inner or inner.startswith("/") or ".." in inner.split("/"):
-                    references.inside(inner if ":" in inner else "/" + inner.lstrip("/"), where)
-                continue
-            full = references.inside(inner, where, base=os.path.dirname(at))
+                full = layer.ComputeAbsolutePath(inner)
+                if not full.startswith(first + "["):
+                    raise SceneReferenceError(f"{where}: refers to {inner[:100]!r}, outside the archive")
+            else:
+                full = references.inside(inner, where, base=os.path.dirname(at))
             if full not in seen:
                 seen.add(full)
                 todo.append(full)
@@ -77,7 +82,10 @@ def _check_depth(layer: Any, raw: RawScene) -> None:
             raise SceneLimitError(f"USD: {str(prim.path)[:80]}...: deeper than limits.depth = {raw.limits.depth}")
         if count > 4 * raw.limits.parts:
             raise SceneLimitError(f"USD: more than 4 x limits.parts = {4 * raw.limits.parts} prims")
+        if prim.HasInfo("clips"):
+            raise SceneFileError(f"USD: {str(prim.path)[:80]}: value clips are not read")
         stack += [(child, depth + 1) for child in prim.nameChildren]
+        stack += [(variant.primSpec, depth + 1) for group in prim.variantSets for variant in group.variantList]
 
 
 class _Stage:
