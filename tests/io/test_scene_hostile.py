@@ -286,6 +286,9 @@ def test_counts_that_lie(tmp_path, readers):
     refused(SceneFileError, "promises more", write(tmp_path, "a.ply", ply), readers)
     refused(SceneFileError, "names vertex 9", write(tmp_path, "a.obj", "v 0 0 0\nf 1 9 1\n"), readers)
     refused(SceneFileError, "not finite", write(tmp_path, "b.obj", "v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"), readers)
+    huge = "v 0 0 0\nv 1e308 0 0\nv 0 1e308 0\nf 1 2 3\nf 1 2 3\n"
+    refused(SceneFileError, "coordinate 1e\\+308", write(tmp_path, "d.obj", huge), readers)
+    refused(SceneFileError, "beyond", write(tmp_path, "d.obj", huge.replace("308", "20")), readers)
     grid = "".join(f"v {k} {k % 7} 0\n" for k in range(30_000)) + "".join(f"f {k} {k + 1} {k + 2}\n" for k in range(1, 29_000))
     refused(SceneLimitError, "limits.", write(tmp_path, "c.obj", grid), readers)
 

@@ -58,7 +58,10 @@ def build_scene(
         place = metres * matrix[:3, 3] if found.robot else metres * turn @ matrix[:3, 3]
         shown.setdefault(node["mesh"], []).append(full)
         if node["mesh"] not in repaired:
-            repaired[node["mesh"]] = repair_mesh(*found.meshes[node["mesh"]], repair=repair)
+            try:
+                repaired[node["mesh"]] = repair_mesh(*found.meshes[node["mesh"]], repair=repair)
+            except SceneFileError as error:
+                raise SceneFileError(f"{full}: {error}") from None
             if progress is not None:
                 progress(0.5 + 0.3 * len(repaired) / len(found.meshes))
         mesh = repaired[node["mesh"]]

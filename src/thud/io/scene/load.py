@@ -99,6 +99,8 @@ def load_scene(
                     raise SceneFileError("there is no triangle in it")
             except SceneFileError as error:
                 raise type(error)(f"{os.fspath(one)}: {error}") from None
+            except MemoryError:
+                raise SceneLimitError(f"{os.fspath(one)}: there is not enough memory for it") from None
             except InvalidInputError as error:
                 raise error if _is_argument(error) else SceneFileError(f"{os.fspath(one)}: {error}") from None
             pose = Pose.from_rows(rows[k if len(rows) > 1 else 0], single=True)

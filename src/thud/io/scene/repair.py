@@ -8,7 +8,8 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.bvh.edge_table import weld
-from thud.io.scene.tolerances import FLAT_VOLUME
+from thud.errors import SceneFileError
+from thud.io.scene.tolerances import FARTHEST_RAW, FLAT_VOLUME
 from thud.shapes.mesh_problems import MeshProblems, find_problems
 
 
@@ -34,6 +35,9 @@ def repair_mesh(vertices: Floats, faces: Ints, *, repair: bool = True) -> Repair
     mesh = _merged(Repaired(vertices, faces))
     if mesh.empty:
         return mesh
+    farthest = float(np.abs(mesh.vertices).max())
+    if farthest > FARTHEST_RAW:
+        raise SceneFileError(f"a vertex has the coordinate {farthest:g}; expected at most {FARTHEST_RAW:g} of its unit")
     found = find_problems(mesh.vertices, mesh.faces, np.arange(len(mesh.vertices)))
     if repair:
         found = _drop(mesh, found.degenerate, found, "without area")

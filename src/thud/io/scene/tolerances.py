@@ -27,3 +27,7 @@ CROSSING_BLOCK = 2**20
 #: some 10 microseconds each, so at most some seconds.
 CROSSING_MOST = 50_000
 CROSSING_ALL = 300_000
+
+#: Largest coordinate of a mesh in the file's unit: sixth powers of it are still numbers, and it is beyond what meshes allow in
+#: metres, in whatever unit.
+FARTHEST_RAW = 1e30

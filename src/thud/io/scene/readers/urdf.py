@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thud.errors import MissingExtraError, SceneFileError
+from thud.errors import MissingExtraError, SceneFileError, SceneReferenceError
 from thud.io.scene.readers import primitives
 from thud.io.scene.readers.raw import RawScene
 from thud.io.scene.readers.references import References
@@ -131,19 +131,20 @@ class _Links:
         self.references = References(path, root, raw.limits)
         self.raw, self.wanted = raw, wanted
         self._files: dict[str, list[tuple[str, int, np.ndarray]]] = {}
+        self._round = False
 
     def link(self, link: Any, top: int) -> int:
         """How many parts a link has become. They are in its own frame."""
         collisions, visuals = list(link.collisions or []), list(link.visuals or [])
-        chosen = collisions if self.wanted == "collision" else visuals
+        chosen, kind = (collisions if self.wanted == "collision" else visuals), self.wanted
         if not chosen and (collisions or visuals):
             chosen = collisions or visuals
-            other = "visual" if self.wanted == "collision" else "collision"
-            self.raw.note("assumed", f"link {link.name!r} has no {self.wanted} geometry: its {other} geometry is taken")
+            kind = "visual" if self.wanted == "collision" else "collision"
+            self.raw.note("assumed", f"link {link.name!r} has no {self.wanted} geometry: its {kind} geometry is taken")
         shapes: list[tuple[str, int, np.ndarray]] = []
         for k, shape in enumerate(chosen):
             origin = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=np.float64)
-            for name, mesh, matrix in self._geometry(shape.geometry, f"link {link.name!r}, {self.wanted} {k}"):
+            for name, mesh, matrix in self._geometry(shape.geometry, f"link {link.name!r}, {kind} {k}"):
                 shapes.append((shape.name or name, mesh, origin @ matrix))
         if len(shapes) == 1:
             self.raw.add_node(link.name, top, shapes[0][1], shapes[0][2], kind="link")
@@ -175,11 +176,9 @@ class _Links:
         count = {"box": 3, "sphere": 1, "cylinder": 2}[kind]
         if len(numbers) != count or not all(0.0 < value < 1e12 for value in numbers):
             raise SceneFileError(f"URDF: {where}: a {kind} of sizes {numbers}; expected {count} positive numbers")
-        if kind != "box":
-            self.raw.note("assumed", f"round shapes are triangles with {primitives.SIDES} sides") if not self._files.get(
-                ""
-            ) else None
-            self._files[""] = [("", -1, np.eye(4))]
+        if kind != "box" and not self._round:
+            self._round = True
+            self.raw.note("assumed", f"round shapes are triangles with {primitives.SIDES} sides")
         key = f"\0{kind} {numbers}"
         if key not in self._files:
             made = primitives.box((numbers[0], numbers[1], numbers[2])) if kind == "box" else None
@@ -247,4 +246,8 @@ class _Links:
             at = os.path.dirname(at)
         tries.append(os.path.join(self.references.root, inner))
         there = next((path for path in tries if os.path.isfile(path)), None)
-        return self.references.inside(there or os.path.join(self.references.root, package, inner), where)
+        if there is None:
+            raise SceneReferenceError(
+                f"{where}: refers to {name[:100]!r}, which is not in {self.references.root}; root= names the package's folder"
+            )
+        return self.references.inside(there, where)
