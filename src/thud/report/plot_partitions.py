@@ -1,4 +1,4 @@
-"""How `thud.plot` draws partitions: cells of a BSP tree apart from each other, a grid cut open, regions as wires."""
+"""How `thud.plot` draws partitions: cells of a BSP tree apart from each other, a layer of a grid, regions as wires."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CELLS = 600
 #: Cells of a BSP tree are drawn smaller by this part, so that each is seen.
 _APART = 0.12
 
-_GREEN, _ORANGE = (0.25, 0.6, 0.35, 0.9), (0.95, 0.6, 0.2, 0.16)
+_GREEN, _ORANGE, _GREY = (0.25, 0.6, 0.35, 0.9), (0.95, 0.6, 0.2, 0.8), (0.6, 0.65, 0.7, 0.08)
 
 #: Corners of the sides of a box whose corner k has the upper x, y, z where bits 0, 1, 2 are set.
 _SIDES = np.array([[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]])
@@ -56,13 +56,11 @@ def _bsp(scene: Any, bsp: MeshBsp) -> None:
 
 
 def _grid(scene: Any, grid: MeshGrid) -> None:
-    """Cells in the half with larger y: IN solid, UNKNOWN as a veil."""
-    regions = grid.regions()
-    middle = grid.origin[1] + 0.5 * grid.shape[1] * grid.cell
-    behind = 0.5 * (regions[:, 1] + regions[:, 4]) > middle
-    for state, color in ((MeshGrid.IN, _GREEN), (MeshGrid.UNKNOWN, _ORANGE)):
-        chosen = np.flatnonzero(behind & (grid.state == state))
-        chosen = chosen[np.linspace(0, len(chosen) - 1, min(len(chosen), 4 * _MOST_CELLS)).astype(np.int64)]
+    """The layer of cells in the middle along y: IN green, UNKNOWN orange, OUT a veil."""
+    regions, layer = grid.regions(), int(grid.shape[1]) // 2
+    inside = np.arange(len(regions)) // int(grid.shape[0]) % int(grid.shape[1]) == layer
+    for state, color in ((MeshGrid.IN, _GREEN), (MeshGrid.UNKNOWN, _ORANGE), (MeshGrid.OUT, _GREY)):
+        chosen = np.flatnonzero(inside & (grid.state == state))
         corners = _corners(regions[chosen])
         _faces(scene, list(corners[:, _SIDES].reshape(-1, 4, 3)), color)
 
