@@ -90,6 +90,11 @@ AHEAD = 0.25
 PART_ANGLE = 0.5
 PARTS = 8
 
+#: A step may leave this times the energy that bodies can have, and as much as they have at this speed (m/s) beyond: impacts of
+#: several points at once are solved to a percent, and pushes out of an overlap are no motion that lasts.
+ENERGY_GAIN = 1.01
+ENERGY_SPEED = 0.5
+
 #: Rounds in which bodies in contact that were driven into each other are taken back (a count): enough for a row of as many.
 HOLD_ROUNDS = 32
 

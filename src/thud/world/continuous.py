@@ -83,11 +83,26 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
         return None
     time = _first_times(world, rows, motion, turn, thick, reach, free, pressed)
     late = np.flatnonzero(time < 1.0)
-    after[late] = _poses_at(before[late], motion[late], time[late])
+    stopped = _poses_at(before[late], motion[late], time[late])
+    _turn_velocities(world, late, after[late], stopped)
+    after[late] = stopped
     # What touched those that stopped does not go on through them.
     inverse_mass[late] = 0.0
     hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world), inverse_mass, before, HOLD_ROUNDS, after)
     return time
+
+
+def _turn_velocities(world: World, rows: Ints, after: Floats, stopped: Floats) -> None:
+    """What a body turns by is turned with it when it is taken back to where it stopped: of a body that is not round, another
+    axis would be another energy. The velocity of its centre of mass stays."""
+    bodies = world._bodies
+    old, new = after[:, :9].reshape(-1, 3, 3), stopped[:, :9].reshape(-1, 3, 3)
+    center = np.nan_to_num(bodies.center_of_mass[rows])
+    w = bodies.angular_velocity[rows]
+    turned = np.einsum("nij,nkj,nk->ni", new, old, w)
+    arm_old, arm_new = np.einsum("nij,nj->ni", old, center), np.einsum("nij,nj->ni", new, center)
+    bodies.velocity[rows] += np.cross(w, arm_old) - np.cross(turned, arm_new)
+    bodies.angular_velocity[rows] = turned
 
 
 def _of_copies(pressed: Pressed, copies: Ints, world: World) -> Pressed:

@@ -12,6 +12,7 @@ from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import core_count, run_rows
 from thud.broadphase.boxes import STATIC
 from thud.constants import FARTHEST_POSE
+from thud.dynamics.energy_bound import SUMS, bound_energy
 from thud.dynamics.inertia import principal_axes
 from thud.dynamics.soft import contact_softness
 from thud.dynamics.solver_types import (
@@ -226,6 +227,11 @@ def _solve(world: World, touching: _Touching, dt: float, substeps: int) -> None:
         run_team(
             solve_step, _members(world, len(patches.rows)), solver, groups, patches, points, lanes, joints, colours,
             contact_softness(dt / substeps), dt / substeps, substeps, PUSH_SPEED, slop, world.bounce_threshold, share,
+        )  # fmt: skip
+        room_k, room_s = np.empty(bodies.used, np.int64), np.empty((bodies.used, SUMS))
+        bound_energy(
+            bodies.poses, bodies.velocity, bodies.angular_velocity, bodies.center_of_mass, patches, joints.rows, solver, dt,
+            room_k, room_s,
         )  # fmt: skip
         records.columns, world._step_contacts = points.kept, contacts
         world._substep = dt / substeps

@@ -9,6 +9,7 @@ import numpy as np
 
 from thud._core.decorators import device, kernel
 from thud.dynamics.colouring import colour_rows, order_by_colour
+from thud.dynamics.energy_bound import SUMS, bound_energies
 from thud.dynamics.joint_types import IMPULSES, LENGTH, LOCKED, LOWER, REALS, UPPER, WORK, JointRows
 from thud.dynamics.solver_types import (
     BODY,
@@ -156,6 +157,7 @@ def solve_copies(start, stop, size, table, joints, plan, patches, points, gravit
     push, damping, moves = np.zeros((size + 1, 6)), np.zeros((size + 1, 2)), np.empty(size + 1)
     rotation[size, 0] = rotation[size, 4] = rotation[size, 8] = 1.0
     marks = np.empty(size + 1, np.uint64)
+    root, sums = np.empty(size, np.int64), np.empty((size, SUMS))
     rows, lanes, weight = np.empty((most, 4), np.int64), np.empty((most, 2), np.int64), np.empty(most, np.int64)
     longest = max(most, joined)
     colour, order, starts = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest + 1, np.int64)
@@ -220,6 +222,10 @@ def solve_copies(start, stop, size, table, joints, plan, patches, points, gravit
                 for c in range(6):
                     joints.wrench[j, c] = joint_rows.wrench[at, c]
                 joints.value[j] = joint_rows.value[at]
+        bound_energies(
+            table.poses[lo:hi], table.velocity[lo:hi], table.angular_velocity[lo:hi], table.center[lo:hi], rows, count,
+            own.reals, joint_rows.rows, many, bodies, plan.h[k] * plan.substeps[k], root, sums,
+        )  # fmt: skip
         store_rows(
             0, size, table.role[lo:hi], table.center[lo:hi], bodies, farthest, out.poses[lo:hi], table.velocity[lo:hi],
             table.angular_velocity[lo:hi], out.lost[lo:hi],
