@@ -201,6 +201,10 @@ def test_polygons():
 def test_limits():
     with pytest.raises(InvalidInputError, match="parts is 0"):
         SceneLimits(parts=0)
+    raised = SceneLimits(parts=10, seconds=2.0).times(2.5)
+    assert (raised.parts, raised.seconds, raised.name_length) == (25, 5.0, 200)
+    with pytest.raises(InvalidInputError, match="factor"):
+        raised.times(-1)
 
 
 def test_self_crossings():

@@ -27,6 +27,9 @@ from thud.io.scene.text import printable
 _QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PXR_WORK_THREAD_LIMIT": "1"}
 _QUIET |= {"MALLOC_ARENA_MAX": "2", "TBB_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8", "PXR_PLUGINPATH_NAME": ""}
 
+#: All that the process gets of the environment: what a parser that was taken over need not know is not there.
+_PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
+
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.stdin.readline()); from thud.io.scene.readers.main import serve; serve()"
 )
@@ -105,9 +108,7 @@ class Readers:
     def _ask(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None or not hasattr(os, "fork"):
             self.close()
-            environment = {
-                name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PXR_"))
-            } | _QUIET
+            environment = {name: os.environ[name] for name in _PASSED if name in os.environ} | _QUIET
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", "-c", _START],
                 stdin=subprocess.PIPE,
