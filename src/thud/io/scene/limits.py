@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from thud.errors import InvalidInputError
 
@@ -44,10 +45,10 @@ class SceneLimits:
         """All limits but the length of names, so many times as high: `SceneLimits().times(4)` for a file that is trusted."""
         if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0.0 < factor < 1e6:
             raise InvalidInputError(f"factor: {factor!r}; expected a number above 0, up to 1e6")
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        raised = {
-            name: value * factor if isinstance(value, float) else max(1, int(value * factor)) for name, value in values.items()
-        }
+        raised: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            raised[field.name] = value * factor if isinstance(value, float) else max(1, int(value * factor))
         return SceneLimits(**raised | {"name_length": self.name_length})
 
     def __post_init__(self) -> None:
