@@ -90,9 +90,9 @@ def unit(directions: Array) -> Array:
     return along / np.linalg.norm(along, axis=1, keepdims=True)
 
 
-def as_vector(value: npt.ArrayLike, name: str) -> Array:
-    """One (3,) vector."""
-    array = finite_array(value, name)
+def as_vector(value: npt.ArrayLike, name: str, *, limit: float = MOST) -> Array:
+    """One (3,) vector, no coordinate of which is beyond `limit`."""
+    array = finite_array(value, name, limit=limit)
     if array.shape != (3,):
         raise InvalidInputError(f"{name}: expected shape (3,), got {array.shape}")
     return array.copy()

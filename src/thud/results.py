@@ -592,7 +592,8 @@ class ParticleStates(Columns):
     """N particles at one time."""
 
     position: Floats
-    """(N, 3) metres; of one not yet born its start, of one removed the place of its last impact."""
+    """(N, 3) metres; of one not yet born its start, of one removed the place of its last impact, and after its last
+    generation where that ended."""
     velocity: Floats
     """(N, 3) m/s; 0 unless it is flying."""
     state: Bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     old file or the new one. A process that is killed may leave the other one behind, `.<name>.<random>.tmp`.
     """
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(target.parent)!r}; make it first", os.fspath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     # Not `tempfile`: the file should have the rights that the user's umask gives.
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

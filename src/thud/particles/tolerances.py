@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from thud.constants import UNIT_ROUNDOFF
 
+#: Places, velocities, accelerations and times of particles, and lengths of colliders, are accepted up to this (SI units), lengths
+#: down to its inverse: fourth powers of times with squares of accelerations over squares of lengths are still numbers.
+LARGEST = 1e30
+
+#: Entries of a quadric's matrix are accepted up to this: times the square of a place after the longest time they are numbers.
+LARGEST_ENTRY = 1e100
+
+#: Most generations of a particle until a time that is asked for (a count): beyond, a float no longer tells one from the next.
+MOST_GENERATIONS = 2.0**53
+
+#: Most generations of all particles in one window, and most impacts (counts): the arrays of as many impacts take 17 GB.
+MOST_WINDOW_GENERATIONS = 2**28
+MOST_WINDOW_IMPACTS = 2**27
+
+#: Most texels of all maps of one call (a count): 4 channels of 4 bytes each are 17 GB.
+MOST_TEXELS = 2**30
+
 #: A particle starts on a surface if it is no farther from it than this times the largest coordinate of its place and of the
 #: collider: what the evaluation of its place has lost.
 START_ROUNDOFF = 128.0 * UNIT_ROUNDOFF

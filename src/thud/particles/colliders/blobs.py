@@ -16,6 +16,7 @@ from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import widened
+from thud.particles.tolerances import LARGEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,9 @@ class Blobs(Collider):
             row = int(np.argmax(np.abs(centers).max(axis=1)))
             raise InvalidInputError(f"centers: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of colliders")
         radii, strengths = (_per_ball(getattr(self, name), name, len(centers)) for name in ("radii", "strengths"))
-        if (radii <= 0.0).any():
-            raise InvalidInputError(f"radii: row {int(np.argmax(radii <= 0.0))} is not positive")
+        if (radii < 1.0 / LARGEST).any():
+            row = int(np.argmax(radii < 1.0 / LARGEST))
+            raise InvalidInputError(f"radii: row {row} is {radii[row]:g}, not positive or too small; expected metres")
         if (strengths == 0.0).any():
             raise InvalidInputError(f"strengths: row {int(np.argmax(strengths == 0.0))} is 0; leave the ball out")
         threshold = finite_array(self.threshold, "threshold")
@@ -108,7 +110,7 @@ class Blobs(Collider):
 
 def _per_ball(value: npt.ArrayLike, name: str, count: int) -> Floats:
     """(count,) numbers from as many or one."""
-    array = finite_array(value, name)
+    array = finite_array(value, name, limit=LARGEST)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
         raise InvalidInputError(f"{name}: expected one number or one a ball ({count}), got shape {array.shape}")
     return np.array(np.broadcast_to(array, count), dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
+from thud.particles.tolerances import LARGEST
 
 if TYPE_CHECKING:
     from thud.particles.sound.materials import Material
@@ -34,8 +35,16 @@ class Collider:
     def check_response(self) -> None:
         """Check restitution and friction; called by each collider when it is made."""
         for name in ("restitution", "friction"):
-            value = finite_array(getattr(self, name), name)
+            value = finite_array(getattr(self, name), name, limit=LARGEST)
             if value.ndim != 0 or value < 0.0 or (name == "restitution" and value > 1.0):
                 expected = "a number from 0 to 1" if name == "restitution" else "a number of at least 0"
                 raise InvalidInputError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
             object.__setattr__(self, name, float(value))
+        if self.material is not None:
+            from thud.particles.sound.materials import Material
+
+            if not isinstance(self.material, Material):
+                raise InvalidInputError(
+                    f"material: expected a Material or None, got {self.material!r}; thud.particles.materials has makers of named "
+                    "ones, such as sheet_metal()"
+                )

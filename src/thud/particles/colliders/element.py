@@ -14,10 +14,14 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-from thud.particles.colliders.tolerances import PLANAR_SINE
+from thud.particles.colliders.tolerances import PLANAR_SINE, QUADRIC_ZERO
 
 # Kinds that kernels dispatch on; up to POLYGON they are planar.
 PLANE, RECTANGLE, DISC, POLYGON, QUADRIC = range(5)
+
+# Singular quadrics. A cone's nappes meet in its apex: a path from one to the other has h of the sign of the inside, before and
+# after. Two planes are crossed at once at their common line, a double plane anywhere, whatever the sign.
+REGULAR, CONE_NEGATIVE, CONE_POSITIVE, TWO_PLANES, DOUBLE_PLANE = 0, -1, 1, 2, 3
 
 #: All of space: the box of what has no end.
 EVERYWHERE = np.array([-np.inf, -np.inf, -np.inf, np.inf, np.inf, np.inf])
@@ -40,6 +44,10 @@ class Element:
     """Polygon: (K, 2) corners of each loop in (s, t), the outline and the holes; inside by the even-odd rule."""
     clip: Floats = field(default_factory=lambda: np.empty((0, 4)))
     """(C, 4) half-spaces that keep what has n . p <= offset."""
+    singular: int = 0
+    """What lies at its singular points, where a path may pass through the surface without h changing its sign; one of REGULAR to DOUBLE_PLANE."""
+    line: Floats = field(default_factory=lambda: np.zeros(3))
+    """(3,) unit vector: two planes: along their common line; a double plane: its normal; else 0."""
 
 
 def planar(
@@ -61,7 +69,38 @@ def quadric(matrix: Floats, origin: Floats, box: Floats, size: float, clip: Floa
     """A quadric element from its symmetric 4x4 matrix about `origin`."""
     q = matrix
     numbers = np.array([q[0, 0], q[0, 1], q[0, 2], q[1, 1], q[1, 2], q[2, 2], q[0, 3], q[1, 3], q[2, 3], q[3, 3]])
-    return Element(QUADRIC, origin, numbers, box, size, clip=clip)
+    singular, line = singular_points(q)
+    return Element(QUADRIC, origin, numbers, box, size, clip=clip, singular=singular, line=line)
+
+
+def singular_points(matrix: Floats) -> tuple[int, Floats]:
+    """Kind and line of the singular points of a quadric, by its rank: all that a cone, two planes and a double plane have.
+
+    What is within QUADRIC_ZERO of 0, a part of what it is made of, is 0.
+    """
+    a, g, j = matrix[:3, :3], matrix[:3, 3], float(matrix[3, 3])
+    values, axes = np.linalg.eigh(a)
+    most = float(np.abs(values).max())
+    large = np.abs(values) > QUADRIC_ZERO * most
+    if most == 0.0:
+        return REGULAR, np.zeros(3)
+    local = axes.T @ g
+    center = np.where(large, -local / np.where(large, values, 1.0), 0.0)
+    constant = j + float(local @ center)
+    if abs(constant) > QUADRIC_ZERO * (abs(j) + float(np.abs(local) @ np.abs(center))):
+        return REGULAR, np.zeros(3)
+    # Along the others f must not rise at all: else it is a paraboloid or a parabolic cylinder.
+    reach = float(np.abs(center).max())
+    if (np.abs(local[~large]) > QUADRIC_ZERO * max(most * reach, float(np.abs(local).max()))).any():
+        return REGULAR, np.zeros(3)
+    negative = int((values[large] < 0.0).sum())
+    if large.sum() == 3 and negative in (1, 2):
+        return (CONE_NEGATIVE if negative == 1 else CONE_POSITIVE), np.zeros(3)
+    if large.sum() == 2 and negative == 1:
+        return TWO_PLANES, axes[:, ~large][:, 0].copy()
+    if large.sum() == 1:
+        return DOUBLE_PLANE, axes[:, large][:, 0].copy()
+    return REGULAR, np.zeros(3)
 
 
 def box_of(points: Floats) -> Floats:

@@ -11,22 +11,23 @@ from thud._core.arrays import Floats, Ints
 from thud.particles.colliders.element import QUADRIC, Element
 
 # Columns of `ints`. PART: number of the element within its collider.
-KIND, COLLIDER, PART, LOOP, LOOP_END, CLIP, CLIP_END = range(7)
+KIND, COLLIDER, PART, LOOP, LOOP_END, CLIP, CLIP_END, SINGULAR = range(8)
+INTS = 8
 
 # Columns of `reals`: origin (3); planar: unit normal (3), du (3), dv (3); quadric: A (6), g (3), J; then the bounds' slack,
-# metres, the coordinates' (no unit).
-ORIGIN, NORMAL, DU, DV, SLACK, FLAT_SLACK = 0, 3, 6, 9, 13, 14
+# metres, the coordinates' (no unit); the line of singular points (3).
+ORIGIN, NORMAL, DU, DV, SLACK, FLAT_SLACK, LINE = 0, 3, 6, 9, 13, 14, 15
 A, G, J = 3, 9, 12
-WIDTH = 15
+WIDTH = 18
 
 
 class ElementArrays(NamedTuple):
     """E elements. `ElementArrays` in a kernel's signature is `elements`."""
 
     ints: Ints
-    """(E, 7)"""
+    """(E, 8)"""
     reals: Floats
-    """(E, 15)"""
+    """(E, 18)"""
     sides: Floats
     """(S, 4) sides of all polygons: s, t of both ends."""
     clips: Floats
@@ -48,7 +49,7 @@ def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArr
     from thud.particles.colliders.tolerances import BOUNDS_SLACK, ELEMENT_BOX_SLACK
 
     flat = [(collider, part, element) for collider, elements in groups for part, element in enumerate(elements)]
-    ints, reals = np.zeros((len(flat), 7), np.int64), np.zeros((len(flat), WIDTH))
+    ints, reals = np.zeros((len(flat), INTS), np.int64), np.zeros((len(flat), WIDTH))
     boxes = np.empty((len(flat), 6))
     sides: list[Floats] = [np.empty((0, 4))]
     clips: list[Floats] = [np.empty((0, 4))]
@@ -58,10 +59,14 @@ def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArr
         sides += loops
         clips.append(element.clip)
         many = sum(len(loop) for loop in loops)
-        ints[row] = element.kind, collider, part, side_count, side_count + many, clip_count, clip_count + len(element.clip)
+        ints[row, : CLIP_END + 1] = (
+            element.kind, collider, part, side_count, side_count + many, clip_count, clip_count + len(element.clip)
+        )  # fmt: skip
+        ints[row, SINGULAR] = element.singular
         side_count, clip_count = side_count + many, clip_count + len(element.clip)
         reals[row, :3] = element.origin
         reals[row, 3 : 3 + len(element.numbers)] = element.numbers
+        reals[row, LINE : LINE + 3] = element.line
         far = float(np.abs(element.origin).max())
         reals[row, SLACK] = BOUNDS_SLACK * (element.size + far)
         if element.kind != QUADRIC:

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-from thud.gates import as_points, as_positive, as_vector
+from thud.gates import as_points, as_size, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import DISC, EVERYWHERE, PLANE, POLYGON, RECTANGLE, Element, any_tangents, box_of, planar
 from thud.particles.colliders.tolerances import PLANAR_POLYGON, POLYGON_AREA
+from thud.particles.tolerances import LARGEST
 
 
 def _unit(normal: npt.ArrayLike) -> Floats:
-    vector = as_vector(normal, "normal")
+    vector = as_vector(normal, "normal", limit=LARGEST)
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         raise InvalidInputError("normal: expected a direction, got zero")
@@ -39,7 +40,7 @@ class Plane(Collider):
 
     def __post_init__(self) -> None:
         self.check_response()
-        object.__setattr__(self, "point", as_vector(self.point, "point"))
+        object.__setattr__(self, "point", as_vector(self.point, "point", limit=LARGEST))
         object.__setattr__(self, "normal", _unit(self.normal))
 
     def elements(self) -> list[Element]:
@@ -70,7 +71,7 @@ class Rectangle(Collider):
     def __post_init__(self) -> None:
         self.check_response()
         for name in ("origin", "edge_u", "edge_v"):
-            object.__setattr__(self, name, as_vector(getattr(self, name), name))
+            object.__setattr__(self, name, as_vector(getattr(self, name), name, limit=LARGEST))
         self.elements()
 
     def elements(self) -> list[Element]:
@@ -97,9 +98,9 @@ class Disc(Collider):
 
     def __post_init__(self) -> None:
         self.check_response()
-        object.__setattr__(self, "center", as_vector(self.center, "center"))
+        object.__setattr__(self, "center", as_vector(self.center, "center", limit=LARGEST))
         object.__setattr__(self, "normal", _unit(self.normal))
-        object.__setattr__(self, "radius", as_positive(self.radius, "radius"))
+        object.__setattr__(self, "radius", as_size(self.radius, "radius"))
 
     def elements(self) -> list[Element]:
         """Itself; (s, t) from -1 to 1."""
@@ -125,7 +126,9 @@ class Polygon(Collider):
 
     def __post_init__(self) -> None:
         self.check_response()
-        loops = [as_points(self.vertices, "vertices")] + [as_points(hole, f"holes[{k}]") for k, hole in enumerate(self.holes)]
+        loops = [as_points(self.vertices, "vertices", limit=LARGEST)] + [
+            as_points(hole, f"holes[{k}]", limit=LARGEST) for k, hole in enumerate(self.holes)
+        ]
         for k, loop in enumerate(loops):
             if len(loop) < 3:
                 raise InvalidInputError(f"{'vertices' if k == 0 else f'holes[{k - 1}]'}: expected at least 3, got {len(loop)}")

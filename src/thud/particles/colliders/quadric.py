@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, finite_array
 from thud.errors import InvalidInputError
-from thud.gates import as_points, as_positive, as_vector
+from thud.gates import as_points, as_size, as_vector
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import EVERYWHERE, Element, quadric
 from thud.particles.colliders.tolerances import QUADRIC_ROTATION, QUADRIC_SYMMETRY, QUADRIC_ZERO
+from thud.particles.tolerances import LARGEST, LARGEST_ENTRY
 from thud.rotations import rotation_from_quaternion
 
 
@@ -34,6 +35,8 @@ def _radii(value: npt.ArrayLike, name: str, count: int) -> Floats:
     array = np.broadcast_to(array, (count,)).astype(float) if array.ndim == 0 else array
     if array.shape != (count,) or (array <= 0.0).any():
         raise InvalidInputError(f"{name}: expected a positive number or {count} of them, got {value!r}")
+    if array.max() > LARGEST or array.min() < 1.0 / LARGEST:
+        raise InvalidInputError(f"{name}: expected lengths from {1.0 / LARGEST:g} to {LARGEST:g}, got {value!r}")
     return array
 
 
@@ -58,7 +61,7 @@ class Quadric(Collider):
 
     def __post_init__(self) -> None:
         self.check_response()
-        matrix = finite_array(self.matrix, "matrix")
+        matrix = finite_array(self.matrix, "matrix", limit=LARGEST_ENTRY)
         if matrix.shape != (4, 4):
             raise InvalidInputError(f"matrix: expected shape (4, 4), got {matrix.shape}")
         scale = np.abs(matrix).max()
@@ -67,9 +70,9 @@ class Quadric(Collider):
         if not np.abs(matrix[:3]).max() > 0.0:
             raise InvalidInputError("matrix: expected at least one coefficient of x, y or z that is not zero")
         object.__setattr__(self, "matrix", 0.5 * (matrix + matrix.T))
-        object.__setattr__(self, "origin", as_vector(self.origin, "origin"))
+        object.__setattr__(self, "origin", as_vector(self.origin, "origin", limit=LARGEST))
         clip = np.asarray(self.clip, dtype=float)
-        clip = as_points(clip, "clip", width=4) if clip.size else np.empty((0, 4))
+        clip = as_points(clip, "clip", width=4, limit=LARGEST) if clip.size else np.empty((0, 4))
         if (np.abs(clip[:, :3]).sum(axis=1) == 0.0).any():
             raise InvalidInputError("clip: expected normals that are not zero")
         object.__setattr__(self, "clip", clip)
@@ -107,7 +110,7 @@ class Quadric(Collider):
         """x^2/a^2 + y^2/b^2 = 1 about the local z axis through `center`, |z| <= half_length (None: without end), open at its
         ends."""
         r = _radii(radii, "radii", 2)
-        z = None if half_length is None else (-as_positive(half_length, "half_length"), float(half_length))
+        z = None if half_length is None else (-as_size(half_length, "half_length"), float(half_length))
         shape = np.array([r[0], r[1], 1.0])
         return cls._placed("cylinder", np.diag([*r**-2.0, 0.0, -1.0]), center, rotation, shape, r, z, rest)
 
@@ -119,7 +122,7 @@ class Quadric(Collider):
         """x^2/a^2 + y^2/b^2 = z^2 about the local z axis; a and b are radius over height. With `length` the nappe below the
         apex, -length <= z <= 0; without it both, without end."""
         r = _radii(slopes, "slopes", 2)
-        z = None if length is None else (-as_positive(length, "length"), 0.0)
+        z = None if length is None else (-as_size(length, "length"), 0.0)
         half = r * (0.0 if length is None else length)
         return cls._placed("cone", np.diag([*r**-2.0, -1.0, 0.0]), apex, rotation, np.array([*r, 1.0]), half, z, rest)
 
@@ -135,7 +138,7 @@ class Quadric(Collider):
         matrix[2, 3] = matrix[3, 2] = -0.5
         z, half = None, np.zeros(2)
         if height is not None:
-            height = as_positive(height, "height")
+            height = as_size(height, "height")
             z, half = (-height if hyperbolic else 0.0, height), r * np.sqrt(height)
         if hyperbolic:
             half = np.full(2, np.inf)
@@ -155,7 +158,7 @@ class Quadric(Collider):
             raise InvalidInputError(f"sheets: expected 1 or 2, got {sheets!r}")
         z, half = None, np.zeros(2)
         if half_length is not None:
-            half_length = as_positive(half_length, "half_length")
+            half_length = as_size(half_length, "half_length")
             z = (-half_length, half_length)
             half = r[:2] * np.sqrt(max(0.0, (half_length / r[2]) ** 2 + (1.0 if sheets == 1 else -1.0)))
         matrix = np.diag([r[0] ** -2.0, r[1] ** -2.0, -(r[2] ** -2.0), -1.0 if sheets == 1 else 1.0])
@@ -167,7 +170,7 @@ class Quadric(Collider):
         z: tuple[float, float] | None, rest: dict[str, Any],
     ) -> Quadric:  # fmt: skip
         """From the local matrix: turned about `origin`, clipped to local z; `half`: half extents in x and y (and z)."""
-        at, turn = as_vector(origin, "center"), _rotation(rotation)
+        at, turn = as_vector(origin, "center", limit=LARGEST), _rotation(rotation)
         whole = np.eye(4)
         whole[:3, :3] = turn.T
         matrix = whole.T @ local @ whole
@@ -181,7 +184,7 @@ class Quadric(Collider):
                 middle, reach = at + up * 0.5 * (z[0] + z[1]), np.abs(turn) @ np.array([*half, 0.5 * (z[1] - z[0])])
                 box = np.concatenate([middle - reach, middle + reach])
         extra = np.asarray(rest.pop("clip", ()), dtype=float)
-        clip = np.concatenate([clip, as_points(extra, "clip", width=4)]) if extra.size else clip
+        clip = np.concatenate([clip, as_points(extra, "clip", width=4, limit=LARGEST)]) if extra.size else clip
         form = QuadricForm(kind, at, turn, radii, (-np.inf, np.inf) if z is None else z)
         return cls(0.5 * (matrix + matrix.T), at, clip, box, form, **rest)
 

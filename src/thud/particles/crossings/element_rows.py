@@ -11,10 +11,11 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import TINY
-from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART
+from thud.particles.colliders.element import REGULAR
+from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART, SINGULAR
 from thud.particles.crossings.element_filter import DOUBTFUL, rough_crossing
-from thud.particles.crossings.elements import dot3, element_crossing, gradient, path_at
-from thud.particles.crossings.tolerances import FILTER_CLOSE, PATH_SLACK
+from thud.particles.crossings.elements import at_singular_point, dot3, element_crossing, gradient, path_at, singular_normal
+from thud.particles.crossings.tolerances import FILTER_CLOSE, PATH_SLACK, SINGULAR_NEAR
 
 #: Up to so many elements (a count) a row looks at each box; more have a tree.
 FEW_ELEMENTS = 8
@@ -99,6 +100,8 @@ def element_rows(start, stop, elements, paths, came, last, time, hit, normal):
             time[row], hit[row, 0], hit[row, 1] = best, elements.ints[found, COLLIDER], elements.ints[found, PART]
             p = path_at(x, v, a, best)
             n = gradient(elements.reals, found, elements.ints[found, KIND], p)
+            if elements.ints[found, SINGULAR] != REGULAR and at_singular_point(elements, found, x, v, a, p, best, SINGULAR_NEAR):
+                n = singular_normal(elements, found, (v[0] + best * a[0], v[1] + best * a[1], v[2] + best * a[2]))
             length = math.sqrt(dot3(n, n))
             if length > 0.0:
                 n = (n[0] / length, n[1] / length, n[2] / length)

@@ -11,7 +11,17 @@ import math
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.predicates import two_diff
-from thud.particles.colliders.element import DISC, POLYGON, QUADRIC, RECTANGLE
+from thud.particles.colliders.element import (
+    CONE_NEGATIVE,
+    CONE_POSITIVE,
+    DISC,
+    DOUBLE_PLANE,
+    POLYGON,
+    QUADRIC,
+    RECTANGLE,
+    REGULAR,
+    TWO_PLANES,
+)
 from thud.particles.colliders.element_arrays import (
     CLIP,
     CLIP_END,
@@ -19,17 +29,20 @@ from thud.particles.colliders.element_arrays import (
     DV,
     FLAT_SLACK,
     KIND,
+    LINE,
     LOOP,
     LOOP_END,
     NORMAL,
     ORIGIN,
+    SINGULAR,
     SLACK,
     A,
     G,
     J,
 )  # fmt: skip
 from thud.particles.crossings.double_double import dd_dot, dd_dot_dd, dd_dot_scaled, dd_shifted, dd_sum
-from thud.particles.crossings.roots import crossings, divided
+from thud.particles.crossings.roots import crossings, divided, touches
+from thud.particles.crossings.tolerances import SINGULAR_NEAR, SINGULAR_PASS
 from thud.particles.tolerances import START_ROUNDOFF
 
 
@@ -191,6 +204,68 @@ def in_bounds(elements, e, p, extra):
     return True
 
 
+@exact_kernel(inner="elements, i8, vec3, vec3, vec3, vec3, f8, f8")
+def at_singular_point(elements, e, x, v, a, p, t, part):
+    """Whether p, where the path is at t, is a singular point of a quadric: grad f = 0 up to this part of its terms."""
+    if elements.ints[e, SINGULAR] == REGULAR:
+        return False
+    o = real3(elements.reals, e, ORIGIN)
+    n = gradient(elements.reals, e, QUADRIC, p)
+    size = (
+        abs(x[0]) + abs(o[0]) + t * (abs(v[0]) + t * abs(a[0])),
+        abs(x[1]) + abs(o[1]) + t * (abs(v[1]) + t * abs(a[1])),
+        abs(x[2]) + abs(o[2]) + t * (abs(v[2]) + t * abs(a[2])),
+    )
+    terms, g = abs_times_quadric(elements.reals, e, size), real3(elements.reals, e, G)
+    near = abs(n[0]) <= part * (terms[0] + abs(g[0])) and abs(n[1]) <= part * (terms[1] + abs(g[1]))
+    return near and abs(n[2]) <= part * (terms[2] + abs(g[2]))
+
+
+@exact_device
+def singular_normal(elements, e, w):
+    """The normal at a singular point, where f has none, of unit length or 0: against the velocity w, and across the line of two
+    planes, so that a particle comes back out of a corner."""
+    line = real3(elements.reals, e, LINE)
+    along = dot3(line, w)
+    n = (-w[0], -w[1], -w[2])
+    if elements.ints[e, SINGULAR] == TWO_PLANES:
+        n = (n[0] + along * line[0], n[1] + along * line[1], n[2] + along * line[2])
+    elif elements.ints[e, SINGULAR] == DOUBLE_PLANE:
+        n = (-along * line[0], -along * line[1], -along * line[2])
+    length = math.sqrt(dot3(n, n))
+    return (n[0] / length, n[1] / length, n[2] / length) if length > 0.0 else (0.0, 0.0, 0.0)
+
+
+@exact_device
+def leaving_time(elements, e, x, v):
+    """When a particle that starts at a singular point has left it, beyond what its place is off; inf if it has no velocity."""
+    o = real3(elements.reals, e, ORIGIN)
+    size = abs(x[0]) + abs(x[1]) + abs(x[2]) + abs(o[0]) + abs(o[1]) + abs(o[2])
+    speed = abs(v[0]) + abs(v[1]) + abs(v[2])
+    return SINGULAR_NEAR * size / speed if speed > 0.0 else math.inf
+
+
+@exact_kernel(inner="elements, i8, vec3, vec3, vec3, UniTuple(UniTuple(f8, 2), 5), f8, f8")
+def singular_crossing(elements, e, x, v, a, c, begin, reach):
+    """Earliest time in (begin, reach) at which a path passes through a singular quadric at a double root of h; inf if it does not.
+
+    There it goes from one nappe of a cone to the other, or through both planes; elsewhere a double root is a touch.
+    """
+    kind = elements.ints[e, SINGULAR]
+    count, roots = touches(c, reach)
+    for k in range(count):
+        t = roots[k]
+        w = (v[0] + t * a[0], v[1] + t * a[1], v[2] + t * a[2])
+        inside = dot3(w, times_quadric(elements.reals, e, w))
+        # Outside of a cone it passes the apex by.
+        if not t > begin or inside == 0.0 or (kind == CONE_NEGATIVE and inside > 0.0) or (kind == CONE_POSITIVE and inside < 0.0):
+            continue
+        p = path_at(x, v, a, t)
+        if at_singular_point(elements, e, x, v, a, p, t, SINGULAR_PASS) and in_bounds(elements, e, p, 0.0):
+            return t
+    return math.inf
+
+
 @exact_kernel(inner="elements, i8, vec3, vec3, vec3, vec3, i8, f8")
 def element_crossing(elements, e, x, v, a, came, is_last, reach):
     """Earliest time in [0, reach) at which a path crosses an element within its bounds; inf if it does not.
@@ -203,15 +278,25 @@ def element_crossing(elements, e, x, v, a, came, is_last, reach):
         c, roundoff = quadric_coefficients(elements.reals, e, x, v, a)
     else:
         c, roundoff = plane_coefficients(elements.reals, e, x, v, a)
+    begin = 0.0
     if is_last != 0 or abs(c[0][0]) <= roundoff:
+        singular = at_singular_point(elements, e, x, v, a, x, 0.0, SINGULAR_NEAR)
         if is_last == 0:
-            n = gradient(elements.reals, e, kind, x)
+            n = singular_normal(elements, e, v) if singular else gradient(elements.reals, e, kind, x)
             before, after = dot3(n, came), dot3(n, v)
             if ((before > 0.0 and after > 0.0) or (before < 0.0 and after < 0.0)) and in_bounds(elements, e, x, 0.0):
                 return 0.0
-        c = divided(c)
+        # At an apex h has two roots, which are known to roundoff only: what is next to the start does not count below.
+        if singular:
+            begin = leaving_time(elements, e, x, v)
+        else:
+            c = divided(c)
     count, roots = crossings(c, reach)
+    best = math.inf
     for k in range(count):
-        if in_bounds(elements, e, path_at(x, v, a, roots[k]), 0.0):
-            return roots[k]
-    return math.inf
+        if roots[k] > begin and in_bounds(elements, e, path_at(x, v, a, roots[k]), 0.0):
+            best = roots[k]
+            break
+    if elements.ints[e, SINGULAR] != REGULAR:
+        best = min(best, singular_crossing(elements, e, x, v, a, c, begin, reach))
+    return best

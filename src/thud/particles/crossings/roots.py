@@ -16,7 +16,7 @@ import math
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.particles.crossings.double_double import dd_product, dd_scaled, dd_shifted, dd_sum
-from thud.particles.crossings.tolerances import ROOT_FARTHEST, ROOT_PRECISE, ROOT_SIGN, ROOT_STEPS, ROOT_TOUCH
+from thud.particles.crossings.tolerances import ROOT_FARTHEST, ROOT_NEAR, ROOT_PRECISE, ROOT_SIGN, ROOT_STEPS, ROOT_TOUCH
 
 
 @exact_device
@@ -222,6 +222,42 @@ def quartic_crossings(c, to):
     """(count, roots) of a quartic in (0, to)."""
     many, edges = cubic_crossings(derivative(c), to)
     return along_pieces(c, to, edges, many)
+
+
+@exact_device
+def add_touch(c, t, to, count, roots):
+    """(count, roots) with t, an extreme of h, if h is zero there up to ROOT_NEAR, and does not come to the other side of it."""
+    bend = 2.0 * c[2][0] + t * (6.0 * c[3][0] + t * 12.0 * c[4][0])
+    if not (0.0 < t < to and bend != 0.0 and abs(rough_value(c, t)) <= ROOT_NEAR * magnitude(c, t)):
+        return count, roots
+    sign = sign_at(c, t)
+    if sign == 0 or (sign > 0) == (bend > 0.0):
+        if count == 0:
+            return 1, (t, roots[1])
+        if count == 1:
+            return 2, (roots[0], t)
+    return count, roots
+
+
+@exact_kernel(inner="UniTuple(UniTuple(f8, 2), 5), f8")
+def touches(c, to):
+    """(count, roots): times in (0, to), rising, at which h all but touches zero: its double roots, at most two. `to` may be inf."""
+    count, roots = 0, (math.inf, math.inf)
+    degree = degree_of(c)
+    if degree < 2 or not to > 0.0:
+        return count, roots
+    if degree == 2:
+        return add_touch(c, -0.5 * c[1][0] / c[2][0], to, count, roots)
+    end = min(to, farthest_root(c, degree))
+    if not end > 0.0:
+        return count, roots
+    power = 2.0 ** math.ceil(math.log2(end))
+    c = rescaled(c, power)
+    end /= power
+    many, edges = cubic_crossings(derivative(c), end)
+    for k in range(many):
+        count, roots = add_touch(c, edges[k], end, count, roots)
+    return count, (roots[0] * power, roots[1] * power)
 
 
 @exact_device

@@ -9,6 +9,15 @@ from thud.constants import UNIT_ROUNDOFF
 #: roundoff shows by its square.
 ROOT_TOUCH = 1e-29
 
+#: A path is at the apex of a cone, or on the line of two planes, where grad f is below this part of the magnitudes in it: a
+#: double root says so to the square root of ROOT_TOUCH, 3e-15, and the point is evaluated by some ten operations.
+SINGULAR_NEAR = 1e-13
+
+#: The matrix of such a quadric is rounded, and so has an apex no longer: what goes through it there has an extreme of h within
+#: this part of its terms' magnitudes, many times the roundoff of a product of three matrices, and comes as near as its root.
+ROOT_NEAR = 1e-13
+SINGULAR_PASS = 1e-6
+
 #: The sign of a polynomial in floats is believed above this part of its terms' magnitudes: eight operations and roundings of
 #: five coefficients lose no more. A search for a root continues with double-doubles from ROOT_PRECISE on: it needs digits, not
 #: only a sign.

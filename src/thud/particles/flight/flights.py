@@ -22,10 +22,12 @@ import numpy as np
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
+from thud.errors import InvalidInputError
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.flight.event_order import in_time_order
 from thud.particles.flight.motion import generation_rows, living_rows, start_rows
 from thud.particles.flight.response import AGE, EVENT_INTS, EVENT_REALS, LIFE, respond, settle
+from thud.particles.tolerances import MOST_WINDOW_GENERATIONS, MOST_WINDOW_IMPACTS
 from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
@@ -80,12 +82,25 @@ def _in_chunks(
     run_rows(work, total, threads)
 
 
+def living_generations(system: ParticleSystem, t0: float, t1: float, threads: int | None) -> tuple[Ints, Ints]:
+    """The first generation of each particle that lives in [t0, t1), and how many do."""
+    first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
+    run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
+    lives = float(count.astype(np.float64).sum())
+    if lives > MOST_WINDOW_GENERATIONS:
+        raise InvalidInputError(
+            f"lifetime: {lives:.3g} generations live in [{t0:g}, {t1:g}) s; expected at most {MOST_WINDOW_GENERATIONS}: ask for "
+            "shorter windows, or let particles live longer"
+        )
+    return first, count
+
+
 def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
     """All events in [t0, t1), in time order."""
     colliders.make_ready()
-    first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
-    run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
+    first, count = living_generations(system, t0, t1, threads)
     found: list[tuple[int, int, Ints, Floats]] = []
+    total = [0]
 
     def visit(begin: int, chunk: Chunk, rows: int) -> None:
         turn = 0
@@ -101,6 +116,13 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
                 full = 2 * events > len(ints)
                 kept = (ints[:events], reals[:events]) if full else (ints[:events].copy(), reals[:events].copy())
                 found.append((begin, turn, *kept))
+                # Threads may count past each other; the limit need not be met to the one.
+                total[0] += events
+                if total[0] > MOST_WINDOW_IMPACTS:
+                    raise InvalidInputError(
+                        f"t1: more than {MOST_WINDOW_IMPACTS} impacts in [{t0:g}, {t1:g}) s; ask for shorter windows, or let "
+                        "particles bounce less often"
+                    )
             turn += 1
 
     if len(colliders):

@@ -12,6 +12,7 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.flight.philox import philox, spread
+from thud.particles.tolerances import MOST_GENERATIONS
 
 _LOW, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 
@@ -32,7 +33,10 @@ def generation_at(birth, lifetime, t):
         return -1
     if lifetime == math.inf:
         return 0
-    k = np.int64((t - birth) / lifetime)
+    # With few generations the last of them may have ended long ago.
+    k = np.int64(min((t - birth) / lifetime, 2.0**62))
+    if (t - birth) / lifetime >= MOST_GENERATIONS:
+        return k
     while k > 0 and birth_of(birth, lifetime, k) > t:
         k -= 1
     while birth_of(birth, lifetime, k + 1) <= t:
@@ -109,17 +113,16 @@ def living_rows(
     start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, t, most, first_out, count_out, age_out,
     position_out, state_out,
 ):  # fmt: skip
-    """The generation of each particle that lives at t, one row if there is one. Of the others the state: before birth the start
-    of the first, after the last its end (as not flying: state 0)."""
+    """The generation of each particle that lives at t, or the last one if it is over: one row a particle that has been born. Of
+    the others the start of the first."""
     path = np.empty((1, 9))
     for i in range(start, stop):
         birth, lifetime = births[i if births.shape[0] > 1 else 0], lifetimes[i if lifetimes.shape[0] > 1 else 0]
-        k = generation_at(birth, lifetime, t)
-        first_out[i], count_out[i] = max(k, np.int64(0)), 1 if 0 <= k < most else 0
-        k = min(k, most - 1)
+        k = min(generation_at(birth, lifetime, t), most - 1)
+        first_out[i], count_out[i] = max(k, np.int64(0)), 1 if k >= 0 else 0
         age_out[i] = t - birth_of(birth, lifetime, max(k, np.int64(0)))
-        if count_out[i] == 0:
-            start_generation(positions, velocities, accelerations, spreads, seed, i, max(k, np.int64(0)), path, np.int64(0))
+        if k < 0:
+            start_generation(positions, velocities, accelerations, spreads, seed, i, np.int64(0), path, np.int64(0))
             for axis in range(3):
                 position_out[i, axis] = path[0, axis]
-            state_out[i, 0], state_out[i, 1], state_out[i, 2] = 0 if k < 0 else 2, k, 0
+            state_out[i, 0], state_out[i, 1], state_out[i, 2] = 0, k, 0

@@ -127,8 +127,12 @@ def settle(
         age = clock[k, AGE] + time[k]
         state, impacts = FLYING, row[k, 2]
         if hit[k, 0] < 0 or not (age < clock[k, LIFE] and clock[k, BIRTH] + age <= t):
-            span = max(0.0, t - clock[k, BIRTH] - clock[k, AGE])
+            over = t - clock[k, BIRTH] >= clock[k, LIFE]
+            span = max(0.0, (clock[k, LIFE] if over else t - clock[k, BIRTH]) - clock[k, AGE])
             p, w = path_at(x, v, a, span), velocity_at(v, a, span)
+            if over:
+                # Its last generation has ended: it stays where that was.
+                state, w = REMOVED, (0.0, 0.0, 0.0)
         else:
             p, w = path_at(x, v, a, time[k]), velocity_at(v, a, time[k])
             n = towards((normal[k, 0], normal[k, 1], normal[k, 2]), w)

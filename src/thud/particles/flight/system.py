@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, finite_array
+from thud._core.arrays import Floats, finite_array, float_array
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider_set import ColliderSet, as_set
+from thud.particles.tolerances import LARGEST, MOST_GENERATIONS
 from thud.results import ParticleImpacts, ParticleStates
 
 #: Most particles: the hash counts them with 32 bits.
@@ -52,8 +53,13 @@ class ParticleSystem:
         *,
         generations: int | None = None,
     ) -> None:
-        self._position, self._velocity = as_points(position, "position", least=1), as_points(velocity, "velocity")
-        self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration")
+        self._position, self._velocity = (
+            as_points(position, "position", least=1, limit=LARGEST),
+            as_points(velocity, "velocity", limit=LARGEST),
+        )
+        self._acceleration = as_points(
+            (0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST
+        )
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
         counts = {len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)} - {1}
         if len(counts) > 1:
@@ -74,7 +80,7 @@ class ParticleSystem:
         self._key = np.uint64(_whole(seed, "seed", 0, 2**64 - 1))
         self._spreads = np.zeros((3, 3))
         for row, (name, value) in enumerate((("position_spread", position_spread), ("velocity_spread", velocity_spread))):
-            array = finite_array(value, name)
+            array = finite_array(value, name, limit=LARGEST)
             if array.shape not in ((), (3,)) or (array < 0.0).any():
                 raise InvalidInputError(f"{name}: expected a number or (3,), none below 0, got {value!r}")
             self._spreads[row] = array
@@ -113,7 +119,25 @@ class ParticleSystem:
         begin, end = _time(t0, "t0"), _time(t1, "t1")
         if end < begin:
             raise InvalidInputError(f"t1: expected at least t0 = {begin}, got {end}")
+        self._check_generations(begin, end)
         return gather_events(self, self.colliders(colliders), begin, end, threads)
+
+    def _check_generations(self, *times: float) -> None:
+        """Refuse times until which a particle has had more generations than floats tell apart."""
+        for t in times:
+            with np.errstate(over="ignore"):
+                lived = (t - self._birth) / self._lifetime
+            many = (lived > MOST_GENERATIONS) & (self._generations > MOST_GENERATIONS)
+            # Or they follow each other within the last bit of the time.
+            short = self._lifetime < np.spacing(np.maximum(np.abs(self._birth), abs(t)))
+            wrong = many | (short & (lived >= 0.0) & (lived <= MOST_GENERATIONS))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                lifetime = self._lifetime[row if len(self._lifetime) > 1 else 0]
+                raise InvalidInputError(
+                    f"lifetime: row {row} is {lifetime:g} s; at {t:g} s floats do not tell its generations apart, of which there "
+                    "may be 2**53: let particles live longer, be born later, or give `generations`"
+                )
 
     def states(self, t: float, colliders: Any = (), *, threads: int | None = None) -> ParticleStates:
         """All particles at time t (seconds), with their impacts on the colliders up to then.
@@ -123,23 +147,28 @@ class ParticleSystem:
         from thud.particles.flight.flights import states_at
 
         at = _time(t, "t")
+        self._check_generations(at)
         position, velocity, state, age = states_at(self, self.colliders(colliders), at, threads)
         return ParticleStates(position, velocity, state[:, 0].astype(np.uint8), state[:, 1].copy(), age, state[:, 2].copy())
 
 
 def _times(value: npt.ArrayLike, name: str) -> Floats:
-    array = np.array(value, dtype=np.float64, ndmin=1)
+    array = np.array(float_array(value, name), ndmin=1)
     if array.ndim != 1 or len(array) == 0:
         raise InvalidInputError(f"{name}: expected a number or (N,), got shape {np.shape(value)}")
     bad = np.isnan(array) | (np.isinf(array) & (name != "lifetime"))
     if bad.any():
         row = int(np.argmax(bad))
         raise InvalidInputError(f"{name}: row {row} is {array[row]}; expected finite seconds")
+    far = (np.abs(array) > LARGEST) & np.isfinite(array)
+    if far.any():
+        row = int(np.argmax(far))
+        raise InvalidInputError(f"{name}: row {row} is beyond the limit ({array[row]:g} s); expected at most {LARGEST:g}")
     return array
 
 
 def _time(value: float, name: str) -> float:
-    array = finite_array(value, name)
+    array = finite_array(value, name, limit=LARGEST)
     if array.ndim != 0:
         raise InvalidInputError(f"{name}: expected a number of seconds, got shape {array.shape}")
     return float(array)

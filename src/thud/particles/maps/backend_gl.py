@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
-from thud._core.gl import INSTALL, GlStage, GlThread
+from thud._core.gl import GlStage, GlThread
 from thud._core.gl_buffers import Belongings, bind_tables, first_number
 from thud._core.gl_programs import set_uniforms, shader_source
-from thud._core.threads import run_rows
-from thud.errors import InvalidInputError, MissingExtraError, UnsupportedQueryError
+from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.particles.colliders import element, element_arrays
 from thud.particles.colliders.collider_set import ColliderSet
+from thud.particles.crossings.tolerances import ROOT_NEAR, SINGULAR_NEAR, SINGULAR_PASS
 from thud.particles.maps import element_charts
 from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
 from thud.particles.maps.tolerances import TILE_MARGIN
@@ -57,11 +57,14 @@ STATE = np.dtype([
 def _source(name: str) -> str:
     """A shader, with the columns and constants it shares with Python."""
     names: dict[str, int | float | str] = {
-        "ELEMENT_INTS": element_arrays.CLIP_END + 1,
+        "ELEMENT_INTS": element_arrays.INTS,
         "ELEMENT_REALS": element_arrays.WIDTH,
         "START_ROUNDOFF": START_ROUNDOFF,
         "RESTING_SPEED": RESTING_SPEED,
         "TILE_MARGIN": TILE_MARGIN,
+        "ROOT_NEAR": ROOT_NEAR,
+        "SINGULAR_NEAR": SINGULAR_NEAR,
+        "SINGULAR_PASS": SINGULAR_PASS,
     }
     columns = (
         "KIND",
@@ -76,9 +79,11 @@ def _source(name: str) -> str:
         "DV",
         "SLACK",
         "FLAT_SLACK",
+        "SINGULAR",
+        "LINE",
     )
     names |= {key: getattr(element_arrays, key) for key in (*columns, "A", "G", "J")}
-    names |= {key: getattr(element, key) for key in ("RECTANGLE", "DISC", "POLYGON", "QUADRIC")}
+    names |= {key: getattr(element, key) for key in ("RECTANGLE", "DISC", "POLYGON", "QUADRIC", "TWO_PLANES", "DOUBLE_PLANE")}
     names |= {key: value for key, value in vars(element_charts).items() if key.startswith("CHART_")}
     names |= {"AROUND": element_charts.AROUND, "SHEETS": element_charts.SHEETS}
     return shader_source(Path(__file__).parent / "shaders" / name, names)
@@ -92,7 +97,10 @@ class _Stage(GlStage):
         blocks = self.context.info.get("GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS", 0)
         if blocks < STORAGE_BLOCKS:
             self.context.release()
-            raise MissingExtraError(f"{INSTALL} (this driver has {blocks} storage buffers, {STORAGE_BLOCKS} are needed)")
+            raise UnsupportedQueryError(
+                f'backend: "gl" needs {STORAGE_BLOCKS} storage buffers in a vertex program, of which this driver has {blocks}; '
+                'backend="numba" needs none, and a software driver (Mesa llvmpipe: LIBGL_ALWAYS_SOFTWARE=1) has enough'
+            )
         self.programs: dict[str, Any] = {}
 
     def program(self, name: str, **options: Any) -> Any:
@@ -152,13 +160,10 @@ class _Flights:
 
     def runs(self, t0: float, t1: float) -> Iterator[tuple[Ints, Ints, int, Any]]:
         """One run after the other: particle and generation of its rows, how many, and the buffer of `STATE`."""
-        from thud.particles.flight.motion import generation_rows
+        from thud.particles.flight.flights import living_generations
 
         system = self.system
-        first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
-        run_rows(
-            generation_rows, system.count, None, system._birth, system._lifetime, t0, t1, system._generations, first, count
-        )
+        first, count = living_generations(system, t0, t1, None)
         ends = np.cumsum(count)
         total = int(ends[-1])
         size = min(GL_CHUNK, max(total, 1))
@@ -226,6 +231,7 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
     from thud.particles.flight.system import _time as as_time
 
     begin, end = as_time(t0, "t0"), as_time(t1, "t1")
+    system._check_generations(begin, end)
     ready = system.colliders(colliders)
     _check(ready)
 
@@ -256,6 +262,7 @@ def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> t
     """The data of an impact map; see `impact_maps.impact_map`."""
     from thud.particles.maps.impact_maps import with_speed_range
 
+    system._check_generations(plan.t0, plan.t1)
     _check(colliders)
     if plan.depth > GL_TEXTURE_DEPTH:
         raise UnsupportedQueryError(

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-from thud.gates import as_positive, finite_array
+from thud.gates import as_size, finite_array
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.flight.system import ParticleSystem
 from thud.particles.maps.map_encoding import MOST_IDS, place_bytes, scene_box, speed_bytes, time_bytes, time_offsets
 from thud.particles.maps.map_result import COUNT, OFFSET, SPEED, ImpactMap
 from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
 from thud.particles.maps.textures import Textures, as_textures, read_textures
+from thud.particles.tolerances import LARGEST, MOST_TEXELS
 
 
 class MapPlan(NamedTuple):
@@ -110,13 +111,15 @@ def _plan(
     ):
         if value not in expected:
             raise InvalidInputError(f'{name}: expected "{expected[0]}" or "{expected[1]}", got {value!r}')
-    times = [finite_array(value, name) for name, value in (("t0", t0), ("t1", t1), ("latency", latency))]
+    times = [
+        finite_array(value, name, limit=LARGEST) for name, value in (("t0", t0), ("t1", t1), ("latency", latency))
+    ]
     if any(value.ndim for value in times):
         raise InvalidInputError("t0, t1, latency: expected numbers of seconds")
     begin, end, ahead = (float(value) for value in times)
     if not begin < end:
         raise InvalidInputError(f"t1: expected more than t0 = {begin}, got {end}")
-    p, q = as_resolution(resolution)
+    p, q = as_resolution(resolution, 1 if layout == "particle" else len(colliders))
     if encoding == "uint8" and len(colliders) > MOST_IDS:
         raise InvalidInputError(f'colliders: 8 bits tell {MOST_IDS} apart, got {len(colliders)}; use encoding="float"')
     if layout == "particle" and (combine != "last" or textures is not None):
@@ -127,7 +130,7 @@ def _plan(
         if speeds.shape != (2,) or not 0.0 <= speeds[0] < speeds[1]:
             raise InvalidInputError(f"speed_range: expected (slowest, fastest) in m/s, got {speed_range!r}")
         speed_range = (float(speeds[0]), float(speeds[1]))
-    extent = as_positive(extent, "extent")
+    extent = as_size(extent, "extent")
     if box is not None:
         box = finite_array(box, "box")
         if box.shape != (6,) or not (box[:3] <= box[3:]).all():
@@ -140,13 +143,18 @@ def _plan(
     )
 
 
-def as_resolution(resolution: Any) -> tuple[int, int]:
-    """(p, q) from p or (p, q)."""
+def as_resolution(resolution: Any, maps: int) -> tuple[int, int]:
+    """(p, q) from p or (p, q), for so many maps."""
     pair = (resolution, resolution) if np.ndim(resolution) == 0 else tuple(resolution)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in pair)
     if len(pair) != 2 or not whole:
         raise InvalidInputError(f"resolution: expected p or (p, q), whole numbers of at least 1, got {resolution!r}")
-    return int(pair[0]), int(pair[1])
+    p, q = int(pair[0]), int(pair[1])
+    if p * q * max(maps, 1) > MOST_TEXELS:
+        raise InvalidInputError(
+            f"resolution: {maps} maps of {p} by {q} have {p * q * max(maps, 1):.3g} pixels; expected at most {MOST_TEXELS} in all"
+        )
+    return p, q
 
 
 def with_speed_range(plan: MapPlan, speed: Floats) -> MapPlan:

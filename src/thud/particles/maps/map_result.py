@@ -27,7 +27,8 @@ class MapImpacts:
     particle: Ints
     """(M,) row of the particle; -1 where the map has forgotten it (surface maps)."""
     time: Floats
-    """(M,) seconds, as exact as the map's channel; the mean of all impacts of a pixel where they were added."""
+    """(M,) seconds, as exact as the map's channel; the mean of all impacts of a pixel where they were added. NaN where
+    `saturated`."""
     speed: Floats
     """(M,) m/s, likewise."""
     point: Floats
@@ -35,7 +36,9 @@ class MapImpacts:
     coordinates: Floats
     """(M, 2) from 0 to 1: the middle of the pixel; NaN in particle maps."""
     count: Ints
-    """(M,) impacts on that pixel; 1 in particle maps."""
+    """(M,) impacts on that pixel; 1 in particle maps. Bytes end at 255: so many or more."""
+    saturated: npt.NDArray[np.bool_]
+    """(M,) pixels of bytes to which more was added than they hold: what it was is not known."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -86,6 +89,16 @@ class ImpactMap:
         p, q = self.resolution
         return float(lengths[0] / p), float(lengths[1] / q)
 
+    @property
+    def saturated(self) -> npt.NDArray[np.bool_]:
+        """(C, q, p) pixels to which more was added than their bytes hold: their sums end at 255, and decode to NaN. A lower
+        resolution makes more of them, a shorter window or encoding="float" none. None in particle maps."""
+        if self.layout == "particle" or self.encoding != "uint8" or self.combine != "add":
+            return np.zeros(self.data.shape[:-1], bool)
+        # One impact alone may have 255; and the sum of several that is just 255 cannot be told from more.
+        full = (self.data[..., OFFSET] == 255) | (self.data[..., SPEED] == 255)
+        return (full & (self.data[..., COUNT] > 1)) | (self.data[..., COUNT] == 255)
+
     def decode(self) -> MapImpacts:
         """The impacts that the map tells of: one a pixel (surface: collider by collider, row by row) or one a particle."""
         return self._decode_particles() if self.layout == "particle" else self._decode_pixels()
@@ -100,6 +113,7 @@ class ImpactMap:
         collider, row, column = np.nonzero(self.data[..., ID])
         pixels = self.data[collider, row, column]
         count = np.rint(pixels[:, COUNT]).astype(np.int64)
+        full = self.saturated[collider, row, column]
         if self.combine == "add":
             # Sums, of bytes or of floats; their means are what can be told.
             each = pixels[:, :COUNT].astype(float) / np.maximum(count, 1)[:, None]
@@ -109,12 +123,13 @@ class ImpactMap:
                 offset = (offset + 0.5) / 256.0
                 speed = self.speed_range[0] + speed / 255.0 * (self.speed_range[1] - self.speed_range[0])
             time = self.t0 + offset * (self.t1 - self.t0)
+            time, speed = np.where(full, np.nan, time), np.where(full, np.nan, speed)
         else:
             time, speed = self._time_and_speed(pixels[:, OFFSET], pixels[:, SPEED])
         p, q = self.resolution
         uv = np.column_stack([(column + 0.5) / p, (row + 0.5) / q])
         points = map_charts(self.colliders, self.extent).points(collider, uv)
-        return MapImpacts(collider, np.full(len(collider), -1), time, speed, points, uv, count)
+        return MapImpacts(collider, np.full(len(collider), -1), time, speed, points, uv, count, full)
 
     def _decode_particles(self) -> MapImpacts:
         (particle,) = np.nonzero(self.data[:, 0, ID])
@@ -127,4 +142,4 @@ class ImpactMap:
         else:
             point = pixels[:, 0, 3:].astype(float)
         m = len(particle)
-        return MapImpacts(collider, particle, time, speed, point, np.full((m, 2), np.nan), np.ones(m, np.int64))
+        return MapImpacts(collider, particle, time, speed, point, np.full((m, 2), np.nan), np.ones(m, np.int64), np.zeros(m, bool))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats, Ints
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.gates import as_positive
+from thud.gates import as_size
 from thud.particles.colliders.blobs import Blobs
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.collider_set import ColliderSet, as_set
@@ -250,7 +250,7 @@ def impact_coordinates(impacts: Any, colliders: Any, *, extent: float = DEFAULT_
     ready = as_set(colliders)
     if len(impacts.collider) and int(np.max(impacts.collider)) >= len(ready):
         raise InvalidInputError(f"colliders: expected those that were hit, at least {int(np.max(impacts.collider)) + 1}")
-    charts = map_charts(ready, as_positive(extent, "extent"))
+    charts = map_charts(ready, as_size(extent, "extent"))
     return charts.coordinates(np.asarray(impacts.collider), np.asarray(impacts.part), np.asarray(impacts.point))
 
 
@@ -276,4 +276,4 @@ def surface_points(
     which = np.broadcast_to(np.asarray(collider, dtype=np.int64), (len(uv),))
     if len(which) and not (which.min() >= 0 and which.max() < len(ready)):
         raise InvalidInputError(f"collider: expected places from 0 to {len(ready) - 1}")
-    return map_charts(ready, as_positive(extent, "extent")).points(which, uv)
+    return map_charts(ready, as_size(extent, "extent")).points(which, uv)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
-from thud.gates import as_positive
+from thud.gates import as_positive, as_size
 from thud.particles.colliders.collider_set import as_set
 from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates, map_charts
 from thud.particles.maps.tolerances import TEXEL_STEP
@@ -120,8 +120,8 @@ def splat(
     from thud.particles.maps.splats import splat_rows
 
     ready = as_set(colliders)
-    p, q = as_resolution(resolution)
-    radius = as_positive(radius, "radius")
+    p, q = as_resolution(resolution, len(ready))
+    radius = as_size(radius, "radius")
     out = np.zeros((len(ready), q, p), np.float32)
     uv = impact_coordinates(impacts, ready, extent=extent)
     known = np.flatnonzero(~np.isnan(uv[:, 0]))
@@ -131,7 +131,7 @@ def splat(
     top = float(speed.max()) if fastest is None else as_positive(fastest, "fastest")
     reach = radius * np.minimum(speed / top, 1.0) if top > 0.0 else np.full(len(speed), radius)
     # Metres a unit of u and v, by differences over a part of a texel, within the same tile.
-    charts = map_charts(ready, as_positive(extent, "extent"))
+    charts = map_charts(ready, as_size(extent, "extent"))
     jacobian = np.empty((len(uv), 2, 3))
     for axis, texels in enumerate((p, q)):
         step = np.zeros(2)

@@ -244,6 +244,51 @@ bool in_bounds(int e, int kind, dvec3 p) {
 
 dvec3 path_at(dvec3 x, dvec3 v, dvec3 a, double t) { return x + t * (v + 0.5LF * t * a); }
 
+// Singular points of quadrics, elements.py: apexes of cones, the line of two planes.
+bool at_singular_point(int e, dvec3 x, dvec3 v, dvec3 a, dvec3 p, double t, double part) {
+    if (ints[e * ELEMENT_INTS + SINGULAR] == 0) return false;
+    dvec3 size = abs(x) + abs(real3(e, ORIGIN)) + t * (abs(v) + t * abs(a)), n = abs(gradient(e, QUADRIC, p));
+    int k = e * ELEMENT_REALS + A;
+    dvec3 terms = abs(real3(e, G)) + dvec3(
+        abs(reals[k]) * size.x + abs(reals[k + 1]) * size.y + abs(reals[k + 2]) * size.z,
+        abs(reals[k + 1]) * size.x + abs(reals[k + 3]) * size.y + abs(reals[k + 4]) * size.z,
+        abs(reals[k + 2]) * size.x + abs(reals[k + 4]) * size.y + abs(reals[k + 5]) * size.z);
+    return all(lessThanEqual(n, part * terms));
+}
+
+dvec3 singular_normal(int e, dvec3 w) {
+    int kind = ints[e * ELEMENT_INTS + SINGULAR];
+    dvec3 line = real3(e, LINE), n = -w;
+    if (kind == TWO_PLANES) n += dot(line, w) * line;
+    else if (kind == DOUBLE_PLANE) n = -dot(line, w) * line;
+    double size = sqrt(dot(n, n));
+    return size > 0.0LF ? n / size : dvec3(0.0LF);
+}
+
+double singular_crossing(int e, dvec3 x, dvec3 v, dvec3 a, double c[5], double begin, double reach) {
+    int kind = ints[e * ELEMENT_INTS + SINGULAR], many = 0;
+    double edges[4];
+    if (c[3] == 0.0LF && c[4] == 0.0LF) {
+        if (c[2] == 0.0LF) return infinity();
+        edges[0] = -0.5LF * c[1] / c[2];
+        many = 1;
+    } else {
+        double slopes[5] = double[5](c[1], 2.0LF * c[2], 3.0LF * c[3], 4.0LF * c[4], 0.0LF);
+        many = crossings(slopes, reach, edges);
+    }
+    for (int k = 0; k < many; ++k) {
+        double t = edges[k], bend = 2.0LF * c[2] + t * (6.0LF * c[3] + t * 12.0LF * c[4]);
+        if (!(begin < t && t < reach) || bend == 0.0LF || abs(value(c, t)) > ROOT_NEAR * magnitude(c, t)) continue;
+        int side = sign_at(c, t);
+        if (side != 0 && (side > 0) != (bend > 0.0LF)) continue;
+        dvec3 w = v + t * a, p = path_at(x, v, a, t);
+        double inside = dot(w, times_quadric(e, w));
+        if (inside == 0.0LF || (kind == -1 && inside > 0.0LF) || (kind == 1 && inside < 0.0LF)) continue;
+        if (at_singular_point(e, x, v, a, p, t, SINGULAR_PASS) && in_bounds(e, QUADRIC, p)) return t;
+    }
+    return infinity();
+}
+
 // Earliest time in [0, reach) at which the path crosses an element within its bounds; infinite if it does not.
 double element_crossing(int e, int kind, dvec3 x, dvec3 v, dvec3 a, dvec3 before, bool is_last, double reach) {
     dvec3 o = real3(e, ORIGIN), d = x - o, far = abs(x) + abs(o);
@@ -273,21 +318,31 @@ double element_crossing(int e, int kind, dvec3 x, dvec3 v, dvec3 a, dvec3 before
         c[4] = 0.0LF;
         roundoff = dot(abs(n), far);
     }
+    double begin = 0.0LF;
     if (is_last || abs(c[0]) <= START_ROUNDOFF * roundoff) {
+        bool singular = at_singular_point(e, x, v, a, x, 0.0LF, SINGULAR_NEAR);
         if (!is_last) {
-            dvec3 n = gradient(e, kind, x);
+            dvec3 n = singular ? singular_normal(e, v) : gradient(e, kind, x);
             double came_in = dot(n, before), goes_out = dot(n, v);
             bool through = (came_in > 0.0LF && goes_out > 0.0LF) || (came_in < 0.0LF && goes_out < 0.0LF);
             if (through && in_bounds(e, kind, x)) return 0.0LF;
         }
-        for (int k = 0; k < 4; ++k) c[k] = c[k + 1];
-        c[4] = 0.0LF;
+        if (singular) {
+            dvec3 speed = abs(v);
+            double fast = speed.x + speed.y + speed.z;
+            // In doubles the two roots of an apex are known to their square root only.
+            begin = fast > 0.0LF ? SINGULAR_PASS * (far.x + far.y + far.z) / fast : infinity();
+        } else {
+            for (int k = 0; k < 4; ++k) c[k] = c[k + 1];
+            c[4] = 0.0LF;
+        }
     }
-    double roots[4];
+    double roots[4], best = infinity();
     int count = crossings(c, reach, roots);
     for (int k = 0; k < count; ++k)
-        if (in_bounds(e, kind, path_at(x, v, a, roots[k]))) return roots[k];
-    return infinity();
+        if (roots[k] > begin && in_bounds(e, kind, path_at(x, v, a, roots[k]))) { best = roots[k]; break; }
+    if (ints[e * ELEMENT_INTS + SINGULAR] != 0) best = min(best, singular_crossing(e, x, v, a, c, begin, reach));
+    return best;
 }
 
 // Least and greatest x + tau (v + tau a / 2) over [0, t], t infinite or not.
@@ -404,6 +459,7 @@ void main() {
     if (!(age < life && at < settings[1])) return;
     // The response, response.py.
     dvec3 p = path_at(x, v, a, best), w = v + best * a, n = gradient(found, ints[found * ELEMENT_INTS + KIND], p);
+    if (at_singular_point(found, x, v, a, p, best, SINGULAR_NEAR)) n = singular_normal(found, w);
     double size = sqrt(dot(n, n));
     if (size > 0.0LF) n /= size;
     if (dot(n, w) > 0.0LF) n = -n;
