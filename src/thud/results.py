@@ -551,6 +551,7 @@ class ParticleState(IntEnum):
     FLYING = 1
     REMOVED = 2
     RESTING = 3
+    SLIDING = 4
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -595,7 +596,7 @@ class ParticleStates(Columns):
     """(N, 3) metres; of one not yet born its start, of one removed the place of its last impact, and after its last
     generation where that ended."""
     velocity: Floats
-    """(N, 3) m/s; 0 unless it is flying."""
+    """(N, 3) m/s; 0 unless it is flying or sliding."""
     state: Bytes
     """(N,) `ParticleState`."""
     generation: Ints

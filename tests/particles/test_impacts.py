@@ -103,7 +103,7 @@ def test_small_steps_find_the_same_events(kind: int) -> None:
     colliders = [random_collider(rng, kind), p.Plane([0, 0, -4.0], [0.1, 0, 1.0], restitution=0.7, friction=0.2)]
     x, v, a = random_paths(rng, 6)
     a[:3] = 0.0
-    system = p.ParticleSystem(x, v, a, lifetime=2.0, response="bounce", bounces=2)
+    system = p.ParticleSystem(x, v, a, lifetime=2.0, response="bounce", bounces=2, rest="stop")
     got = system.impacts(colliders, 0.0, 2.0)
     elements = [(k, e) for k, c in enumerate(colliders) for e in c.elements()]
     responses = [(c.restitution, c.friction) for c in colliders]
@@ -133,7 +133,13 @@ def test_bounces_follow_the_formula() -> None:
     np.testing.assert_allclose(got.velocity[:, 2], [-g * fall * 0.5**k for k in range(5)], rtol=1e-13)
     assert got.bounce.tolist() == [0, 1, 2, 3, 4]
     assert (got.normal == [0, 0, 1]).all()
-    rest = system.states(49.0, [FLOOR])
+    # Without friction nothing stops it along the floor.
+    slid = system.states(49.0, [FLOOR])
+    assert slid.state[0] == ParticleState.SLIDING
+    np.testing.assert_allclose(slid.position[0], [49.0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(slid.velocity[0], [1.0, 0, 0], atol=1e-12)
+    stops = p.ParticleSystem([0, 0, h], [1.0, 0, 0], [0, 0, -g], 50.0, response="bounce", bounces=4, rest="stop")
+    rest = stops.states(49.0, [FLOOR])
     assert rest.state[0] == ParticleState.RESTING
     np.testing.assert_allclose(rest.position[0], [got.time[-1], 0, 0], atol=1e-12)
     assert (rest.velocity == 0.0).all()

@@ -8,11 +8,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import Element
-from thud.particles.colliders.element_arrays import ElementArrays, pack_elements
+from thud.particles.colliders.element_arrays import COLLIDER, ElementArrays, pack_elements
 
 
 @runtime_checkable
@@ -49,6 +49,15 @@ class ColliderSet:
         return pack_elements([(k, c.elements()) for k, c in enumerate(self.colliders) if isinstance(c, HasElements)])
 
     @cached_property
+    def first_elements(self) -> Ints:
+        """(C,) row of each collider's first plane or quadric; -1 for those that are not made of them."""
+        first = np.full(len(self), -1, np.int64)
+        owner = self.elements.ints[:, COLLIDER]
+        rows = np.flatnonzero(np.diff(owner, prepend=-1))
+        first[owner[rows]] = rows
+        return first
+
+    @cached_property
     def others(self) -> tuple[tuple[int, Any], ...]:
         """Colliders with a kernel of their own, and their places; meshes first: they are never in doubt, and the others clear
         the doubt of a row that they improve."""
@@ -58,7 +67,7 @@ class ColliderSet:
     def make_ready(self) -> None:
         """Make all arrays, before threads share them: the making of some is spread over the same threads, which must not wait
         for each other there."""
-        _ = self.materials, self.elements
+        _ = self.materials, self.elements, self.first_elements
         for _place, collider in self.others:
             _ = collider.arrays
 

@@ -85,6 +85,9 @@ def element_rows(start, stop, elements, paths, came, last, time, hit, normal):
                 k += 1
                 if bounded and not may_meet(line, elements.boxes, e):
                     continue
+            # What a particle slides on it does not hit.
+            if last[row, 0] == elements.ints[e, COLLIDER] and last[row, 1] == -2 - elements.ints[e, PART]:
+                continue
             is_last = np.int64(
                 1 if last[row, 0] == elements.ints[e, COLLIDER] and last[row, 1] == elements.ints[e, PART] else 0
             )

@@ -1,15 +1,8 @@
 """Flights of particles, in rounds: the earliest crossing of each row, its response, the next flight.
 
-Rows are generations of particles, taken in chunks. A chunk's arrays, R rows:
-
-- row (R, 3): particle, generation, impacts so far; clock (R, 3): birth, age at the start of the flight, lifetime
-- paths (R, 9): x, v, a, world frame; came (R, 3): velocity of arrival at x, 0 at birth
-- last (R, 2): collider and part just left, -1 at birth
-- time (R,): longest time to look at, then that of the earliest crossing; hit (R, 2): its collider and part, or -1; normal
-(R, 3) - status (R,): 1 where a search ended at its limit
-
-Every kind of collider improves time, hit and normal; `response.py` does the rest. A generation's flights are always computed
-from its birth to its end, whatever time is asked for, so that an impact has the same bytes in every query.
+Rows are generations of particles, taken in chunks of `FlightRows`. Every kind of collider improves time, hit and normal;
+`response.py` does the rest. A generation's flights are computed from its birth on, or from one that an earlier query has come to
+(`checkpoints.py`), so that an impact has the same bytes in every query.
 """
 
 from __future__ import annotations
@@ -20,13 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.particles.colliders.collider_set import ColliderSet
+from thud.particles.flight.checkpoints import Checkpoint, best_of, with_one_more
 from thud.particles.flight.event_order import in_time_order
+from thud.particles.flight.flight_rows import FlightRows, new_rows
 from thud.particles.flight.motion import generation_rows, living_rows, start_rows
-from thud.particles.flight.response import AGE, EVENT_INTS, EVENT_REALS, LIFE, respond, settle
+from thud.particles.flight.response import EVENT_INTS, EVENT_REALS, begin_round, respond, settle
+from thud.particles.flight.tolerances import CHECKPOINT_FLIGHTS
 from thud.particles.tolerances import MOST_WINDOW_GENERATIONS, MOST_WINDOW_IMPACTS
 from thud.results import ParticleImpacts
 
@@ -34,49 +29,65 @@ if TYPE_CHECKING:
     from thud.particles.flight.system import ParticleSystem
 
 
-#: Rows of a chunk (a count): its arrays take 3 MB.
+#: Rows of a chunk (a count): its arrays take 4 MB.
 CHUNK = 16384
 
-
-@exact_kernel("i8, f8[:,::1], f8[::1], i8[:,::1], u1[::1]")
-def begin_round(rows, clock, time, hit, status):
-    """Look until the end of life; nothing is hit yet."""
-    for k in range(rows):
-        time[k], hit[k, 0], hit[k, 1], status[k] = clock[k, LIFE] - clock[k, AGE], -1, -1, 0
+#: More flights (a count) than any generation has.
+_NEVER = 2**62
 
 
 class Chunk:
-    """The arrays of up to CHUNK rows."""
+    """The arrays of up to CHUNK rows, and those of the ones that are saved."""
 
-    def __init__(self, size: int) -> None:
-        self.row, self.clock = np.zeros((size, 3), np.int64), np.empty((size, 3))
-        self.paths, self.came, self.last = np.empty((size, 9)), np.empty((size, 3)), np.empty((size, 2), np.int64)
-        self.time, self.hit = np.empty(size), np.empty((size, 2), np.int64)
-        self.normal, self.status = np.empty((size, 3)), np.empty(size, np.uint8)
+    def __init__(self, size: int, system: ParticleSystem, colliders: ColliderSet) -> None:
+        self.flights = new_rows(size)
+        # One that is removed at its first impact has but one flight.
+        self.least = _NEVER if system._bounces < 0 else CHECKPOINT_FLIGHTS
+        self.saved = new_rows(0 if system._bounces < 0 else size)
+        self.colliders = colliders
+        self.settings = (
+            system._bounces, system._slides, colliders.elements, colliders.first_elements, colliders.materials,
+            system._acceleration,
+        )  # fmt: skip
 
-    def earliest(self, rows: int, colliders: ColliderSet) -> None:
+    def earliest(self, rows: int) -> None:
         """The earliest crossing of the first rows."""
-        begin_round(rows, self.clock, self.time, self.hit, self.status)
-        colliders.earliest(rows, self.paths, self.came, self.last, self.time, self.hit, self.normal, self.status)
+        f = self.flights
+        begin_round(rows, f)
+        self.colliders.earliest(rows, f.paths, f.came, f.last, f.time, f.hit, f.normal, f.status)
+
+    def take_saved(self, count: int, saved: list[FlightRows]) -> None:
+        """A copy of what was saved."""
+        if count:
+            saved.append(FlightRows(*(column[:count].copy() for column in self.saved)))
 
 
 def _in_chunks(
-    system: ParticleSystem, first: Ints, count: Ints, threads: int | None, visit: Callable[[int, Chunk, int], None]
+    system: ParticleSystem,
+    colliders: ColliderSet,
+    checkpoint: Checkpoint | None,
+    first: Ints,
+    count: Ints,
+    threads: int | None,
+    visit: Callable[[int, Chunk, int], None],
 ) -> None:
     """Start all rows, `count` generations from `first` on for each particle, and visit them chunk by chunk."""
     ends = np.cumsum(count)
     total = int(ends[-1]) if len(ends) else 0
+    rows_kept, places = checkpoint.places(first, count, ends) if checkpoint else (np.empty(0, np.int64), np.empty(0, np.int64))
 
     def work(start: int, stop: int) -> None:
-        chunk = Chunk(min(CHUNK, stop - start))
+        chunk = Chunk(min(CHUNK, stop - start), system, colliders)
         for begin in range(start, stop, CHUNK):
             rows = min(CHUNK, stop - begin)
             start_rows(
                 begin, begin + rows, system._position, system._velocity, system._acceleration, system._spreads,
-                system._birth, system._lifetime, system._key, first, ends, chunk.row, chunk.paths, chunk.clock,
+                system._birth, system._lifetime, system._key, first, ends, chunk.flights,
             )  # fmt: skip
-            chunk.row[:rows, 2] = 0
-            chunk.came[:rows], chunk.last[:rows] = 0.0, -1
+            low, high = np.searchsorted(places, (begin, begin + rows))
+            if checkpoint is not None and high > low:
+                for column, kept in zip(chunk.flights, checkpoint.flights):
+                    column[places[low:high] - begin] = kept[rows_kept[low:high]]
             visit(begin, chunk, rows)
 
     run_rows(work, total, threads)
@@ -86,7 +97,7 @@ def living_generations(system: ParticleSystem, t0: float, t1: float, threads: in
     """The first generation of each particle that lives in [t0, t1), and how many do."""
     first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
     run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
-    lives = float(count.astype(np.float64).sum())
+    lives = float(count.sum(dtype=np.float64))
     if lives > MOST_WINDOW_GENERATIONS:
         raise InvalidInputError(
             f"lifetime: {lives:.3g} generations live in [{t0:g}, {t1:g}) s; expected at most {MOST_WINDOW_GENERATIONS}: ask for "
@@ -100,17 +111,18 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     colliders.make_ready()
     first, count = living_generations(system, t0, t1, threads)
     found: list[tuple[int, int, Ints, Floats]] = []
+    saved: list[FlightRows] = []
     total = [0]
 
     def visit(begin: int, chunk: Chunk, rows: int) -> None:
         turn = 0
         while rows:
             ints, reals = np.empty((rows, EVENT_INTS), np.int64), np.empty((rows, EVENT_REALS))
-            chunk.earliest(rows, colliders)
-            events, rows = respond(
-                rows, t0, t1, system._bounces, colliders.materials, chunk.row, chunk.clock, chunk.paths, chunk.came, chunk.last,
-                chunk.time, chunk.hit, chunk.normal, chunk.status, ints, reals,
-            )  # fmt: skip
+            chunk.earliest(rows)
+            events, rows, keeps = respond(
+                rows, t0, t1, *chunk.settings, chunk.flights, ints, reals, chunk.least, chunk.saved
+            )
+            chunk.take_saved(keeps, saved)
             if events:
                 # Few events of many rows would hold on to memory that they do not fill.
                 full = 2 * events > len(ints)
@@ -126,7 +138,9 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
             turn += 1
 
     if len(colliders):
-        _in_chunks(system, first, count, threads, visit)
+        checkpoint = best_of(system._checkpoints, colliders, t0)
+        _in_chunks(system, colliders, checkpoint, first, count, threads, visit)
+        system._checkpoints = with_one_more(system._checkpoints, colliders, t1, False, saved)
     found.sort(key=lambda piece: piece[:2])
     ints = np.concatenate([piece[2] for piece in found] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([piece[3] for piece in found] or [np.empty((0, EVENT_REALS))])
@@ -136,7 +150,7 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
 def states_at(
     system: ParticleSystem, colliders: ColliderSet, t: float, threads: int | None
 ) -> tuple[Floats, Floats, Ints, Floats]:
-    """Position, velocity, (state, generation, bounces) and age of all particles at t."""
+    """Position, velocity, (state, generation, impacts) and age of all particles at t."""
     colliders.make_ready()
     n = system.count
     first, count, age = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
@@ -145,14 +159,17 @@ def states_at(
         living_rows, n, threads, system._position, system._velocity, system._acceleration, system._spreads, system._birth,
         system._lifetime, system._key, t, system._generations, first, count, age, position, state,
     )  # fmt: skip
+    saved: list[FlightRows] = []
 
     def visit(begin: int, chunk: Chunk, rows: int) -> None:
         while rows:
-            chunk.earliest(rows, colliders)
-            rows = settle(
-                rows, t, system._bounces, colliders.materials, chunk.row, chunk.clock, chunk.paths, chunk.came, chunk.last,
-                chunk.time, chunk.hit, chunk.normal, position, velocity, state,
-            )  # fmt: skip
+            chunk.earliest(rows)
+            rows, keeps = settle(
+                rows, t, *chunk.settings, system._lifetime, chunk.flights, position, velocity, state, chunk.least, chunk.saved
+            )
+            chunk.take_saved(keeps, saved)
 
-    _in_chunks(system, first, count, threads, visit)
+    checkpoint = best_of(system._checkpoints, colliders, t)
+    _in_chunks(system, colliders, checkpoint, first, count, threads, visit)
+    system._checkpoints = with_one_more(system._checkpoints, colliders, t, True, saved)
     return position, velocity, state, age

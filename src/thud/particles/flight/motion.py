@@ -11,6 +11,19 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
+from thud.particles.flight.flight_rows import (
+    AGE,
+    BIRTH,
+    FLIGHTS,
+    FREE,
+    GENERATION,
+    IMPACTS,
+    LIFE,
+    MODE,
+    PARTICLE,
+    STALL,
+    UNTIL,
+)
 from thud.particles.flight.philox import philox, spread
 from thud.particles.tolerances import MOST_GENERATIONS
 
@@ -82,15 +95,12 @@ def start_generation(positions, velocities, accelerations, spreads, seed, partic
 
 
 @exact_kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], i8[:,::1], f8[:,::1], "
-    "f8[:,::1]"
+    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights"
 )
 def start_rows(
-    start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends,
-    row_out, paths_out, clock_out,
+    start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends, flights_out
 ):  # fmt: skip
-    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to and with each particle's.
-    row_out: particle, generation; clock_out: birth, age 0, lifetime."""
+    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to and with each particle's."""
     particle = np.searchsorted(ends, start, side="right")
     for row in range(start, stop):
         while ends[particle] <= row:
@@ -98,11 +108,17 @@ def start_rows(
         before = ends[particle - 1] if particle > 0 else 0
         generation = first[particle] + row - before
         at = row - start
-        row_out[at, 0], row_out[at, 1] = particle, generation
-        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths_out, at)
+        row, clock = flights_out.row, flights_out.clock
+        row[at, PARTICLE], row[at, GENERATION], row[at, IMPACTS] = particle, generation, 0
+        row[at, MODE], row[at, FLIGHTS], row[at, STALL] = FREE, 0, 0
+        for axis in range(3):
+            flights_out.came[at, axis] = 0.0
+        flights_out.last[at, 0], flights_out.last[at, 1] = -1, -1
+        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, flights_out.paths, at)
         birth = births[particle if births.shape[0] > 1 else 0]
         lifetime = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
-        clock_out[at, 0], clock_out[at, 1], clock_out[at, 2] = birth_of(birth, lifetime, generation), 0.0, lifetime
+        clock[at, BIRTH], clock[at, AGE], clock[at, LIFE] = birth_of(birth, lifetime, generation), 0.0, lifetime
+        clock[at, UNTIL] = math.inf
 
 
 @exact_kernel(

@@ -1,4 +1,4 @@
-"""What happens at an impact: the particle is removed, bounces, or rests. 3.3.
+"""What happens at the end of a flight: the particle is removed, bounces, slides, or rests. 3.3.
 
 The speed along the normal is turned round and multiplied by the restitution e; Coulomb friction takes up to
 friction (1 + e) times the speed of approach off the rest. Normals point to where the particle comes from.
@@ -12,10 +12,39 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.crossings.elements import dot3, path_at
+from thud.particles.flight.flight_rows import (
+    AGE,
+    BIRTH,
+    FLIGHTS,
+    FREE,
+    GENERATION,
+    GONE,
+    HOP,
+    IMPACTS,
+    LIFE,
+    MODE,
+    PARTICLE,
+    RESTED,
+    SLIDE,
+    STALL,
+    UNTIL,
+)
+from thud.particles.flight.slide import edge_time, is_plane, slide_acceleration
+from thud.particles.flight.tolerances import (
+    SLIDE_HEIGHT,
+    SLIDE_LANDING,
+    SLIDE_LATE,
+    SLIDE_LIFT,
+    SLIDE_SOFT,
+    SLIDE_STALLS,
+    SLIDE_STOPPED,
+    SLIDE_STUCK,
+    SLIDE_TIME,
+)
 from thud.particles.tolerances import RESTING_SPEED
 
 # What a particle is doing.
-UNBORN, FLYING, REMOVED, RESTING = range(4)
+UNBORN, FLYING, REMOVED, RESTING, SLIDING = range(5)
 
 # Columns of an event's numbers: time, point (3), normal (3), velocity (3), speed. Of its integers: particle, generation,
 # collider, part, bounce, status.
@@ -25,8 +54,8 @@ EVENT_INTS = 6
 # `CastStatus` of an event: HIT, UNCONVERGED.
 CROSSED, CROSSED_DOUBTFULLY = 1, 3
 
-# Columns of a row's clock: birth of its generation, age at the start of the flight, lifetime.
-BIRTH, AGE, LIFE = 0, 1, 2
+# What becomes of a row at the end of its flight.
+ENDED, GOES_ON = 0, 1
 
 
 @exact_device
@@ -54,97 +83,281 @@ def velocity_at(v, a, t):
 
 
 @exact_device
-def next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit):
-    """Row `kept` becomes the flight that follows row k's: from p with velocity `out`, where it arrived with w."""
-    row[kept, 0], row[kept, 1], row[kept, 2] = row[k, 0], row[k, 1], row[k, 2] + 1
-    clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE] = clock[k, BIRTH], clock[k, AGE] + time[k], clock[k, LIFE]
+def row3(array, k, at):
+    """Three numbers of a row."""
+    return array[k, at], array[k, at + 1], array[k, at + 2]
+
+
+@exact_device
+def next_flight(flights, k, kept, p, v, a, w, span, mode, impacts, collider, part):
+    """Row `kept` becomes the flight that follows row k's after `span`: from p with v and a, where it arrived with w."""
+    row, clock, paths, came, last = flights.row, flights.clock, flights.paths, flights.came, flights.last
+    slow = span < SLIDE_STUCK * SLIDE_TIME and row[k, MODE] != FREE
+    stall = row[k, STALL] + 1 if slow else np.int64(0)
+    row[kept, PARTICLE], row[kept, GENERATION], row[kept, IMPACTS] = row[k, PARTICLE], row[k, GENERATION], impacts
+    row[kept, MODE], row[kept, FLIGHTS], row[kept, STALL] = mode, row[k, FLIGHTS] + 1, stall
+    age = clock[k, AGE] + span
+    clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE], clock[kept, UNTIL] = clock[k, BIRTH], age, clock[k, LIFE], math.inf
+    before = (came[k, 0], came[k, 1], came[k, 2])
     for axis in range(3):
-        paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], out[axis], paths[k, 6 + axis]
+        paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], v[axis], a[axis]
         # At a corner, where it hits again at once, the particle has arrived with the velocity before.
-        came[kept, axis] = w[axis] if time[k] > 0.0 else came[k, axis]
-    last[kept, 0], last[kept, 1] = hit[k, 0], hit[k, 1]
+        came[kept, axis] = w[axis] if span > 0.0 else before[axis]
+    last[kept, 0], last[kept, 1] = collider, part
+
+
+@exact_device
+def end_flight(flights, k, kept, p, span, mode, impacts):
+    """Row `kept` becomes the end of row k's flights: at p for the rest of its life."""
+    next_flight(
+        flights, k, kept, p, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), span, np.int64(mode), impacts, np.int64(-1),
+        np.int64(-1),
+    )  # fmt: skip
+    # No flight follows, however long it lives.
+    flights.clock[kept, LIFE] = flights.clock[kept, AGE]
+
+
+@exact_device
+def above(p, n, press):
+    """The place of a particle that slides: above the surface by so little that it does not show, and by so much that it is
+    known on which side of it, and of what else meets it there, the particle is."""
+    far = max(abs(p[0]), abs(p[1]), abs(p[2]))
+    height = SLIDE_HEIGHT * (far + max(press, 0.0) * SLIDE_TIME)
+    return p[0] + height * n[0], p[1] + height * n[1], p[2] + height * n[2]
+
+
+@exact_device
+def hop(flights, k, kept, p, v, a, n, lift, span, impacts):
+    """Row `kept` becomes a hop off a surface, along n with the speed `lift`, into the air with all of the acceleration a."""
+    out = (v[0] + lift * n[0], v[1] + lift * n[1], v[2] + lift * n[2])
+    zero, none = (0.0, 0.0, 0.0), np.int64(-1)
+    next_flight(flights, k, kept, p, out, a, zero, span, np.int64(HOP), impacts, none, none)
+    for axis in range(3):
+        flights.came[kept, axis], flights.slope[kept, axis] = 0.0, n[axis]
+
+
+@exact_kernel(inner="flights, i8, i8, elements, i8, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
+def settle_down(flights, k, kept, elements, e, p, v, a, n, friction, span, impacts, collider, part):
+    """What follows where a particle with velocity v along a surface no longer leaves it: it slides, hops, flies off or rests.
+
+    e: the element that it lies on, -1 for other colliders; a: all of its acceleration. Returns ENDED or GOES_ON; row `kept` is
+    what follows.
+    """
+    press, stall = -dot3(a, n), flights.row[k, STALL]
+    still = a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0
+    wedged = stall >= 2 and dot3(v, v) < RESTING_SPEED * RESTING_SPEED
+    if still or wedged or stall > SLIDE_STALLS:
+        end_flight(flights, k, kept, p, span, RESTED, impacts)
+        return ENDED
+    pull = (a[0] + press * n[0], a[1] + press * n[1], a[2] + press * n[2])
+    moves, straight, along, stops = slide_acceleration(v, pull, friction * max(press, 0.0))
+    if press >= 0.0 and not moves:
+        end_flight(flights, k, kept, p, span, RESTED, impacts)
+        return ENDED
+    p = above(p, n, press)
+    lift = max(0.5 * press * SLIDE_TIME, SLIDE_LIFT)
+    if stall >= 2:
+        # Between two surfaces: off both of them.
+        m = row3(flights.slope, k, 0)
+        n = (n[0] + m[0], n[1] + m[1], n[2] + m[2])
+    elif press >= 0.0 and straight and is_plane(elements, e):
+        until = edge_time(elements, e, p, v, along)
+        if until > 0.0:
+            next_flight(flights, k, kept, p, v, along, (0.0, 0.0, 0.0), span, np.int64(SLIDE), impacts, collider, -2 - part)
+            for axis in range(3):
+                flights.came[kept, axis], flights.slope[kept, axis] = 0.0, n[axis]
+            flights.clock[kept, UNTIL] = min(until, stops)
+            return GOES_ON
+        # Over the edge.
+        lift = SLIDE_LIFT
+    hop(flights, k, kept, p, v, a, n, lift, span, impacts)
+    return GOES_ON
+
+
+@exact_kernel(inner="flights, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1]")
+def after_slide(flights, k, kept, elements, first, materials, accelerations):
+    """A slide of row k has come to its edge, or to a stop, and hit nothing before. Returns ENDED or GOES_ON."""
+    paths, span = flights.paths, flights.clock[k, UNTIL]
+    particle = flights.row[k, PARTICLE]
+    a = row3(accelerations, particle if accelerations.shape[0] > 1 else 0, 0)
+    x, v, along = row3(paths, k, 0), row3(paths, k, 3), row3(paths, k, 6)
+    p, w = path_at(x, v, along, span), velocity_at(v, along, span)
+    # A stop leaves nothing but roundoff.
+    if dot3(w, w) <= SLIDE_STOPPED * SLIDE_STOPPED * dot3(v, v):
+        w = (0.0, 0.0, 0.0)
+    collider, part = flights.last[k, 0], -2 - flights.last[k, 1]
+    n, impacts = row3(flights.slope, k, 0), flights.row[k, IMPACTS]
+    return settle_down(
+        flights, k, kept, elements, first[collider] + part, p, w, a, n, materials[collider, 1], span, impacts, collider, part
+    )
+
+
+@exact_kernel(inner="flights, i8, i8, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1]")
+def after_impact(flights, k, kept, bounces, slides, elements, first, materials, accelerations):
+    """(ENDED or GOES_ON, quiet): what follows the hit of row k, into row `kept`. quiet: a landing of a slide, no impact.
+
+    bounces: how often a particle bounces; -1 removes it at its first impact. slides: 1 if it slides after that, 0 if it rests.
+    """
+    t, mode = flights.time[k], flights.row[k, MODE]
+    x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
+    p, w = path_at(x, v, a, t), velocity_at(v, a, t)
+    n = towards(row3(flights.normal, k, 0), w)
+    collider, part, impacts = flights.hit[k, 0], flights.hit[k, 1], flights.row[k, IMPACTS]
+    if bounces < 0:
+        end_flight(flights, k, kept, p, t, GONE, impacts + 1)
+        return ENDED, False
+    if mode == SLIDE:
+        # Along a plane it is pulled by less than all of the acceleration.
+        particle = flights.row[k, PARTICLE]
+        a = row3(accelerations, particle if accelerations.shape[0] > 1 else 0, 0)
+    approach = -dot3(n, w)
+    speed = math.sqrt(dot3(w, w))
+    press = max(0.0, -dot3(a, n))
+    soft = approach <= SLIDE_LANDING * (0.5 * press * SLIDE_TIME + SLIDE_LIFT)
+    quiet = mode != FREE and (soft or (mode == HOP and t <= SLIDE_LATE * SLIDE_TIME and approach <= SLIDE_SOFT * speed))
+    counted = impacts if quiet else impacts + 1
+    restitution, friction = materials[collider, 0], materials[collider, 1]
+    used_up = impacts >= bounces or quiet
+    out, away = bounced(w, n, 0.0 if used_up else restitution, friction)
+    if not used_up and away >= RESTING_SPEED:
+        next_flight(flights, k, kept, p, out, a, w, t, np.int64(FREE), counted, collider, part)
+        return GOES_ON, False
+    if slides == 0:
+        end_flight(flights, k, kept, p, t, RESTED, counted)
+        return ENDED, False
+    # What is left along the normal is lost.
+    along = dot3(out, n)
+    out = (out[0] - along * n[0], out[1] - along * n[1], out[2] - along * n[2])
+    e = first[collider] + part if first[collider] >= 0 else np.int64(-1)
+    return settle_down(flights, k, kept, elements, e, p, out, a, n, friction, t, counted, collider, part), quiet
+
+
+@exact_kernel("i8, flights")
+def begin_round(rows, flights):
+    """Look until the end of life, or of the slide; nothing is hit yet."""
+    for k in range(rows):
+        flights.time[k] = min(flights.clock[k, LIFE] - flights.clock[k, AGE], flights.clock[k, UNTIL])
+        flights.hit[k, 0], flights.hit[k, 1], flights.status[k] = -1, -1, 0
+
+
+@exact_kernel(inner="flights, i8, flights, i8")
+def keep_row(flights, k, saved, at):
+    """Row `at` of what is saved becomes row k."""
+    for j in range(flights.row.shape[1]):
+        saved.row[at, j] = flights.row[k, j]
+    for j in range(4):
+        saved.clock[at, j] = flights.clock[k, j]
+    for j in range(9):
+        saved.paths[at, j] = flights.paths[k, j]
+    for j in range(3):
+        saved.came[at, j], saved.slope[at, j] = flights.came[k, j], flights.slope[k, j]
+    saved.last[at, 0], saved.last[at, 1] = flights.last[k, 0], flights.last[k, 1]
 
 
 @exact_kernel(
-    "i8, f8, f8, i8, f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1], "
-    "u1[::1], i8[:,::1], f8[:,::1]"
+    "i8, f8, f8, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1], flights, i8[:,::1], f8[:,::1], i8, flights"
 )
 def respond(
-    rows, t0, t1, bounces, materials, row, clock, paths, came, last, time, hit, normal, status,
-    event_ints, event_reals,
+    rows, t0, t1, bounces, slides, elements, first, materials, accelerations, flights, event_ints, event_reals, least, saved
 ):  # fmt: skip
-    """Write the events of [t0, t1) and start the next flights. Returns (events, rows that fly on); those come first.
+    """Write the events of [t0, t1) and start the next flights. Returns (events, rows that fly on, rows saved); those that fly
+    on come first.
 
-    bounces: how often a particle bounces; -1 removes it at its first impact. materials: restitution, friction a collider.
+    first: row of each collider's first element, -1 for others; materials: restitution, friction a collider. Rows of more than
+    `least` flights that are flying at t1, or have come to their end before, are saved: their flights may be taken up there.
     """
-    events, kept = 0, 0
+    events, kept, keeps = 0, 0, 0
     for k in range(rows):
-        if hit[k, 0] < 0:
+        age = flights.clock[k, AGE] + flights.time[k]
+        at = flights.clock[k, BIRTH] + age
+        slid = flights.row[k, MODE] == SLIDE and flights.time[k] >= flights.clock[k, UNTIL]
+        if not ((flights.hit[k, 0] >= 0 or slid) and age < flights.clock[k, LIFE] and at < t1):
+            if flights.row[k, FLIGHTS] >= least:
+                keep_row(flights, k, saved, np.int64(keeps))
+                keeps += 1
             continue
-        age = clock[k, AGE] + time[k]
-        at = clock[k, BIRTH] + age
-        if not (age < clock[k, LIFE] and at < t1):
-            continue
-        x, v = (paths[k, 0], paths[k, 1], paths[k, 2]), (paths[k, 3], paths[k, 4], paths[k, 5])
-        a, t = (paths[k, 6], paths[k, 7], paths[k, 8]), time[k]
-        p, w = path_at(x, v, a, t), velocity_at(v, a, t)
-        n = towards((normal[k, 0], normal[k, 1], normal[k, 2]), w)
-        if at >= t0:
-            event_ints[events, 0], event_ints[events, 1] = row[k, 0], row[k, 1]
-            event_ints[events, 2], event_ints[events, 3], event_ints[events, 4] = hit[k, 0], hit[k, 1], row[k, 2]
-            event_ints[events, 5] = CROSSED_DOUBTFULLY if status[k] != 0 else CROSSED
-            event_reals[events, TIME] = at
-            for axis in range(3):
-                event_reals[events, POINT + axis] = p[axis]
-                event_reals[events, NORMAL + axis] = n[axis]
-                event_reals[events, VELOCITY + axis] = w[axis]
-            event_reals[events, SPEED] = math.sqrt(dot3(w, w))
-            events += 1
-        if row[k, 2] >= bounces:
-            continue
-        collider = hit[k, 0]
-        out, away = bounced(w, n, materials[collider, 0], materials[collider, 1])
-        if away < RESTING_SPEED:
-            continue
-        next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit)
-        kept += 1
-    return events, kept
+        if flights.hit[k, 0] < 0:
+            outcome = after_slide(flights, k, np.int64(kept), elements, first, materials, accelerations)
+        else:
+            t = flights.time[k]
+            x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
+            particle, generation, bounce = flights.row[k, PARTICLE], flights.row[k, GENERATION], flights.row[k, IMPACTS]
+            n, doubt, hit = row3(flights.normal, k, 0), flights.status[k], (flights.hit[k, 0], flights.hit[k, 1])
+            outcome, quiet = after_impact(
+                flights, k, np.int64(kept), bounces, slides, elements, first, materials, accelerations
+            )
+            if at >= t0 and not quiet:
+                p, w = path_at(x, v, a, t), velocity_at(v, a, t)
+                n = towards(n, w)
+                event_ints[events, 0], event_ints[events, 1] = particle, generation
+                event_ints[events, 2], event_ints[events, 3], event_ints[events, 4] = hit[0], hit[1], bounce
+                event_ints[events, 5] = CROSSED_DOUBTFULLY if doubt != 0 else CROSSED
+                event_reals[events, TIME] = at
+                for axis in range(3):
+                    event_reals[events, POINT + axis] = p[axis]
+                    event_reals[events, NORMAL + axis] = n[axis]
+                    event_reals[events, VELOCITY + axis] = w[axis]
+                event_reals[events, SPEED] = math.sqrt(dot3(w, w))
+                events += 1
+        if outcome == GOES_ON:
+            kept += 1
+        elif flights.row[kept, FLIGHTS] >= least:
+            keep_row(flights, np.int64(kept), saved, np.int64(keeps))
+            keeps += 1
+    return events, kept, keeps
+
+
+@exact_device
+def state_of(mode, hit, time):
+    """What a particle in the middle of a flight is doing."""
+    if mode == SLIDE or (mode == HOP and hit >= 0 and time <= SLIDE_LATE * SLIDE_TIME):
+        return SLIDING
+    return REMOVED if mode == GONE else (RESTING if mode == RESTED else FLYING)
 
 
 @exact_kernel(
-    "i8, f8, i8, f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1], "
-    "f8[:,::1], f8[:,::1], i8[:,::1]"
+    "i8, f8, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1], f8[::1], flights, f8[:,::1], f8[:,::1], i8[:,::1], i8, flights"
 )
 def settle(
-    rows, t, bounces, materials, row, clock, paths, came, last, time, hit, normal, position_out, velocity_out, state_out,
+    rows, t, bounces, slides, elements, first, materials, accelerations, lifetimes, flights,
+    position_out, velocity_out, state_out, least, saved,
 ):  # fmt: skip
     """Write the state at t of rows whose flight lasts until then or ends before; start the next flights of the others, which
-    come first. Returns how many. state_out: what it is doing, generation, bounces."""
-    kept = 0
+    come first. Returns (how many, rows saved as by `respond`). state_out: what it is doing, generation, impacts."""
+    kept, keeps = 0, 0
     for k in range(rows):
-        x, v = (paths[k, 0], paths[k, 1], paths[k, 2]), (paths[k, 3], paths[k, 4], paths[k, 5])
-        a, particle = (paths[k, 6], paths[k, 7], paths[k, 8]), row[k, 0]
-        age = clock[k, AGE] + time[k]
-        state, impacts = FLYING, row[k, 2]
-        if hit[k, 0] < 0 or not (age < clock[k, LIFE] and clock[k, BIRTH] + age <= t):
-            over = t - clock[k, BIRTH] >= clock[k, LIFE]
-            span = max(0.0, (clock[k, LIFE] if over else t - clock[k, BIRTH]) - clock[k, AGE])
-            p, w = path_at(x, v, a, span), velocity_at(v, a, span)
-            if over:
-                # Its last generation has ended: it stays where that was.
-                state, w = REMOVED, (0.0, 0.0, 0.0)
-        else:
-            p, w = path_at(x, v, a, time[k]), velocity_at(v, a, time[k])
-            n = towards((normal[k, 0], normal[k, 1], normal[k, 2]), w)
-            collider = hit[k, 0]
-            out, away = bounced(w, n, materials[collider, 0], materials[collider, 1])
-            if impacts < bounces and away >= RESTING_SPEED:
-                next_flight(k, kept, p, out, w, row, clock, paths, came, last, time, hit)
+        age = flights.clock[k, AGE] + flights.time[k]
+        slid = flights.row[k, MODE] == SLIDE and flights.time[k] >= flights.clock[k, UNTIL]
+        at = k
+        if (flights.hit[k, 0] >= 0 or slid) and age < flights.clock[k, LIFE] and flights.clock[k, BIRTH] + age <= t:
+            if flights.hit[k, 0] < 0:
+                outcome = after_slide(flights, k, np.int64(kept), elements, first, materials, accelerations)
+            else:
+                outcome, _quiet = after_impact(
+                    flights, k, np.int64(kept), bounces, slides, elements, first, materials, accelerations
+                )
+            if outcome == GOES_ON:
                 kept += 1
                 continue
-            state, impacts = (REMOVED if bounces < 0 else RESTING), impacts + 1
-            w = (0.0, 0.0, 0.0)
+            at = kept
+        if flights.row[at, FLIGHTS] >= least:
+            keep_row(flights, np.int64(at), saved, np.int64(keeps))
+            keeps += 1
+        particle = flights.row[at, PARTICLE]
+        life = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
+        x, v, a = row3(flights.paths, at, 0), row3(flights.paths, at, 3), row3(flights.paths, at, 6)
+        # After its last generation a particle stays where that ended.
+        over = t - flights.clock[at, BIRTH] >= life
+        span = max(0.0, (life if over else t - flights.clock[at, BIRTH]) - flights.clock[at, AGE])
+        p, w = path_at(x, v, a, span), velocity_at(v, a, span)
+        state = state_of(flights.row[at, MODE], flights.hit[k, 0], flights.time[k])
+        if over:
+            state, w = REMOVED, (0.0, 0.0, 0.0)
         for axis in range(3):
             position_out[particle, axis], velocity_out[particle, axis] = p[axis], w[axis]
-        state_out[particle, 0], state_out[particle, 1], state_out[particle, 2] = state, row[k, 1], impacts
-    return np.int64(kept)
+        state_out[particle, 0], state_out[particle, 1], state_out[particle, 2] = (
+            state,
+            flights.row[at, GENERATION],
+            flights.row[at, IMPACTS],
+        )
+    return np.int64(kept), np.int64(keeps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.particles.tolerances import LARGEST, MOST_GENERATIONS
 from thud.results import ParticleImpacts, ParticleStates
 
+if TYPE_CHECKING:
+    from thud.particles.flight.checkpoints import Checkpoint
+
 #: Most particles: the hash counts them with 32 bits.
 MOST_PARTICLES = 2**32 - 1
 
@@ -21,7 +24,8 @@ MOST_PARTICLES = 2**32 - 1
 class ParticleSystem:
     """Particles in closed form: x0 + v0 t (+ a t^2 / 2), reborn when their life ends.
 
-    Everything is fixed when it is made; queries at any time, in any order, know nothing of each other.
+    Everything is fixed when it is made; queries at any time, in any order, have the same answers. Asked in the order of time
+    each costs what happens in it alone: a system keeps where its flights were at the ends of the last queries.
 
     Parameters
     ----------
@@ -32,7 +36,9 @@ class ParticleSystem:
     birth : (N,) or a number, seconds: when the first generation is born
     generations : how many each particle has; None: without end
     response : "remove" at the first impact, or "bounce"
-    bounces : how often a particle bounces in a generation; at the impact after that it rests until its life ends
+    bounces : how often a particle bounces in a generation; the impact after that takes away all of its speed along the normal
+    rest : what particles do that no longer bounce: "slide" along what they lie on, as acceleration and friction have it (and
+        without acceleration rest), or "stop" there until their life ends
     seed : of the spreads
     position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
         `velocity`, by a hash of seed, particle and generation
@@ -52,6 +58,7 @@ class ParticleSystem:
         velocity_spread: npt.ArrayLike = 0.0,
         *,
         generations: int | None = None,
+        rest: Literal["slide", "stop"] = "slide",
     ) -> None:
         self._position, self._velocity = (
             as_points(position, "position", least=1, limit=LARGEST),
@@ -85,7 +92,15 @@ class ParticleSystem:
                 raise InvalidInputError(f"{name}: expected a number or (3,), none below 0, got {value!r}")
             self._spreads[row] = array
         self._spreads[2, 0] = float((self._spreads[:2] > 0.0).any())
+        if rest not in ("slide", "stop"):
+            raise InvalidInputError(f'rest: expected "slide" or "stop", got {rest!r}')
+        self._slides = int(rest == "slide")
+        if self._bounces >= 0:
+            # What later queries go on from must not change under it.
+            self._position, self._velocity = self._position.copy(), self._velocity.copy()
+            self._acceleration = self._acceleration.copy()
         self._ready: tuple[tuple[Any, ...], ColliderSet] | None = None
+        self._checkpoints: tuple[Checkpoint, ...] = ()
 
     def __repr__(self) -> str:
         return f"ParticleSystem({self.count} particles)"

@@ -207,7 +207,11 @@ def _each(values: Floats, particle: Ints) -> Floats:
     return values[particle] if len(values) > 1 else np.broadcast_to(values, len(particle))
 
 
-def _check(colliders: ColliderSet) -> None:
+def _check(system: ParticleSystem, colliders: ColliderSet) -> None:
+    if system._bounces >= 0 and system._slides and system._acceleration.any():
+        raise UnsupportedQueryError(
+            'system: backend="gl" lets no particles slide; make the system with rest="stop", or use backend="numba"'
+        )
     for place, collider in colliders.others:
         raise UnsupportedQueryError(
             f"colliders: row {place} is a {type(collider).__name__}, which is not made of planes and quadrics; "
@@ -233,7 +237,7 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
     begin, end = as_time(t0, "t0"), as_time(t1, "t1")
     system._check_generations(begin, end)
     ready = system.colliders(colliders)
-    _check(ready)
+    _check(system, ready)
 
     def gather(stage: _Stage, made: Belongings) -> list[tuple[Ints, Floats]]:
         parts = []
@@ -263,7 +267,7 @@ def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> t
     from thud.particles.maps.impact_maps import with_speed_range
 
     system._check_generations(plan.t0, plan.t1)
-    _check(colliders)
+    _check(system, colliders)
     if plan.depth > GL_TEXTURE_DEPTH:
         raise UnsupportedQueryError(
             f'textures: backend="gl" reads up to {GL_TEXTURE_DEPTH} channels, got {plan.depth}; backend="numba" has any'

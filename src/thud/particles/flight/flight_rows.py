@@ -1,0 +1,54 @@
+"""Flights as rows of arrays: what kernels of particles read and write."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thud._core.arrays import Floats, Ints
+
+# Columns of `row`. MODE: how the particle moves; STALL: contacts one after the other that took no time.
+PARTICLE, GENERATION, IMPACTS, MODE, FLIGHTS, STALL = range(6)
+ROW = 6
+
+# Columns of `clock`: birth of its generation, age at the start of the flight, lifetime, longest time of this flight.
+BIRTH, AGE, LIFE, UNTIL = range(4)
+
+# Modes: through the air; along a plane in closed form; in hops along any other collider; it has come to rest, or is gone.
+FREE, SLIDE, HOP, RESTED, GONE = range(5)
+
+
+class FlightRows(NamedTuple):
+    """R flights. `FlightRows` in a kernel's signature is `flights`."""
+
+    row: Ints
+    """(R, 6) particle, generation, impacts so far, mode, flights so far, contacts that took no time."""
+    clock: Floats
+    """(R, 4) birth of the generation, age at the start of the flight, lifetime, longest time of the flight, seconds."""
+    paths: Floats
+    """(R, 9) x, v, a, world frame."""
+    came: Floats
+    """(R, 3) velocity of arrival at x, 0 at birth and along a surface."""
+    last: Ints
+    """(R, 2) collider and part just left, -1 at birth. Of a part that the particle slides on: -2 - part."""
+    time: Floats
+    """(R,) longest time to look at, then that of the earliest crossing."""
+    hit: Ints
+    """(R, 2) its collider and part, or -1."""
+    normal: Floats
+    """(R, 3)"""
+    status: npt.NDArray[np.uint8]
+    """(R,) 1 where a search ended at its limit."""
+    slope: Floats
+    """(R, 3) unit normal of the plane that the particle slides on."""
+
+
+def new_rows(size: int) -> FlightRows:
+    """Room for so many."""
+    return FlightRows(
+        np.zeros((size, ROW), np.int64), np.empty((size, 4)), np.empty((size, 9)), np.empty((size, 3)),
+        np.empty((size, 2), np.int64), np.empty(size), np.empty((size, 2), np.int64), np.empty((size, 3)),
+        np.empty(size, np.uint8), np.zeros((size, 3)),
+    )  # fmt: skip

@@ -1,0 +1,221 @@
+"""Particles that no longer bounce slide: closed forms on planes, stepped elsewhere, off the edge, to a stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thud
+from thud import particles as p
+from thud.results import ParticleState
+
+G = 9.81
+GRAVITY = [0.0, 0.0, -G]
+
+
+def roof(friction: float = 0.0, **rest: Any) -> p.Rectangle:
+    """45 degrees down along x, from (0, 0) to (4, -4), 2 m wide."""
+    return p.Rectangle([0, -1, 0], [4, 0, -4], [0, 2, 0], friction=friction, restitution=0.0, **rest)
+
+
+def stone(position: Any, velocity: Any = (0, 0, 0), **rest: Any) -> p.ParticleSystem:
+    return p.ParticleSystem(position, velocity, GRAVITY, **{"response": "bounce", "bounces": 50, **rest})
+
+
+def test_a_stone_slides_down_a_roof_off_the_edge_and_to_the_ground() -> None:
+    # It stopped dead where it came to lie.
+    ground = p.Plane([0, 0, -10], [0, 0, 1], restitution=0.0)
+    fall = stone([1.0, 0, 0.0], rest="slide")
+    got = fall.impacts([roof(), ground], 0.0, 60.0)
+    assert got.collider.tolist() == [0, 1]
+    # It meets the roof at z = -1 with v; along the slope v sin 45 is left, and g sin 45 pulls.
+    t0, s = np.sqrt(2.0 / G), np.sqrt(0.5)
+    u, pull = np.sqrt(2.0 * G) * s, G * s
+    length = 3.0 / s
+    slide = (-u + np.sqrt(u * u + 2.0 * pull * length)) / pull
+    for share in (0.0, 0.3, 0.9):
+        t = share * slide
+        now = fall.states(t0 + t, [roof(), ground])
+        assert now.state[0] == ParticleState.SLIDING
+        along = u * t + 0.5 * pull * t * t
+        np.testing.assert_allclose(now.position[0], [1.0 + along * s, 0, -1.0 - along * s], atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(now.velocity[0]), u + pull * t, rtol=1e-9)
+    # Off the edge with its speed, to the ground.
+    speed = (u + pull * slide) * s
+    drop = (-speed + np.sqrt(speed * speed + 2.0 * G * 6.0)) / G
+    np.testing.assert_allclose(got.time, [t0, t0 + slide + drop], rtol=1e-5)
+    np.testing.assert_allclose(got.point[1], [4.0 + speed * drop, 0, -10.0], rtol=1e-4, atol=1e-9)
+    assert fall.states(t0 + slide + 0.5 * drop, [roof(), ground]).state[0] == ParticleState.FLYING
+    # Without friction it slides on.
+    assert fall.states(50.0, [roof(), ground]).state[0] == ParticleState.SLIDING
+
+
+@pytest.mark.parametrize(("friction", "moves"), [(0.5, True), (0.99, True), (1.01, False), (2.0, False)])
+def test_friction_holds_below_its_angle(friction: float, moves: bool) -> None:
+    slope = roof(friction)
+    # At rest on the roof from the start: it falls from 1 um.
+    fall = stone([1.0, 0, -1.0 + 1e-6])
+    now = fall.states(0.3, [slope])
+    assert now.state[0] == (ParticleState.SLIDING if moves else ParticleState.RESTING)
+    s = np.sqrt(0.5)
+    along = 0.5 * G * s * max(0.0, 1.0 - friction) * 0.3**2
+    np.testing.assert_allclose(now.position[0], [1.0 + along * s, 0, -1.0 - along * s], atol=3e-3 * along + 1e-5)
+
+
+def test_friction_stops_a_stone_on_the_flat_and_turns_it_back_on_a_slope() -> None:
+    floor = p.Plane([0, 0, 0], [0, 0, 1], friction=0.4, restitution=0.0)
+    fall = stone([0, 0, 0.0], [3.0, 4.0, -1.0])
+    # A start on the floor is no impact: let it fall from a little above.
+    fall = stone([0, 0, 1e-9], [3.0, 4.0, -1.0])
+    rest = fall.states(20.0, [floor])
+    assert rest.state[0] == ParticleState.RESTING
+    v = 5.0 - 0.4 * 1.0
+    np.testing.assert_allclose(np.linalg.norm(rest.position[0]), v * v / (2 * 0.4 * G), rtol=1e-6)
+    np.testing.assert_allclose(rest.position[0, 1] / rest.position[0, 0], 4.0 / 3.0, rtol=1e-9)
+    # Up the roof, stops, and comes back down past where it was.
+    s = np.sqrt(0.5)
+    up = stone([2.0, 0, -2.0 + 1e-9], [-2.0, 0, 2.0 - 1e-3])
+    slope = roof(0.5)
+    rising, back = G * s * 1.5, G * s * 0.5
+    u = 2.0 / s
+    turn, far = u / rising, 0.5 * u * u / rising
+    now = up.states(turn + 0.2, [slope])
+    assert now.state[0] == ParticleState.SLIDING
+    along = far - 0.5 * back * 0.04
+    np.testing.assert_allclose(now.position[0], [2.0 - along * s, 0, -2.0 + along * s], atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["disc", "polygon", "box", "clip"])
+def test_every_edge_is_run_off(kind: str) -> None:
+    tilt = np.array([0.3, 0.0, 1.0])
+    half = np.arctan2(0.3, 1.0) / 2
+    shape: Any = {
+        "disc": p.Disc([0, 0, 0], tilt, 1.0, restitution=0.0),
+        "polygon": p.Polygon([[-1, -1, 0.3], [1, -1, -0.3], [1, 1, -0.3], [-1, 1, 0.3]], restitution=0.0),
+        "box": p.Solid(thud.Box([1, 1, 0.2]), thud.Pose([0, 0, 0], [np.cos(half), 0, np.sin(half), 0]), restitution=0.0),
+        "clip": p.Quadric(np.diag([0, 0, 0, 0.0]) + _plane_matrix(tilt), clip=[[1, 0, 0, 1.0]], restitution=0.0),
+    }[kind]
+    low = p.Plane([0, 0, -5], [0, 0, 1], restitution=0.0, friction=1.0)
+    got = stone([-0.3, 0.1, 1.0], lifetime=30.0).impacts([shape, low], 0.0, 30.0)
+    assert got.collider.tolist() == [0, 1]
+    assert got.point[1, 0] > 1.0
+    assert abs(got.point[1, 1] - 0.1) < 1e-6
+
+
+def _plane_matrix(n: np.ndarray) -> np.ndarray:
+    matrix = np.zeros((4, 4))
+    matrix[:3, 3] = matrix[3, :3] = 0.5 * n
+    return matrix
+
+
+@pytest.mark.parametrize("kind", ["sphere", "mesh", "blob"])
+def test_a_stone_leaves_a_ball_where_mechanics_says(kind: str) -> None:
+    # From the top of a smooth ball a body leaves it where cos(angle) = 2/3. Stepped, with a step's error.
+    if kind == "sphere":
+        ball: Any = p.Quadric.ellipsoid([0, 0, 0], 1.0, restitution=0.0)
+    elif kind == "mesh":
+        from reproductions.models import bumpy
+
+        vertices, faces = bumpy(2000)
+        vertices = vertices / np.linalg.norm(vertices, axis=1, keepdims=True)
+        ball = p.Mesh(thud.TriangleMesh(vertices, faces), restitution=0.0)
+    else:
+        # The surface of a lone ball lies at radius sqrt(1 - cbrt(1/2)).
+        ball = p.Blobs([[0, 0, 0]], 1.0 / np.sqrt(1.0 - 0.5 ** (1 / 3)), restitution=0.0)
+    ground = p.Plane([0, 0, -1.5], [0, 0, 1], restitution=0.0)
+    start = np.radians(10.0)
+    fall = stone([np.sin(start), 0, np.cos(start) + 1e-5], lifetime=4.0, bounces=3)
+    got = fall.impacts([ball, ground], 0.0, 4.0)
+    assert got.collider[-1] == 1
+    if kind != "mesh":
+        assert got.collider.tolist() == [0, 1]
+    # cos(angle) = 2/3 cos(start), speed^2 = g r cos(angle); from there it flies.
+    c = 2.0 / 3.0 * np.cos(start)
+    v, s = np.sqrt(G * c), np.sqrt(1.0 - c * c)
+    drop = (-v * s + np.sqrt((v * s) ** 2 + 2.0 * G * (c + 1.5))) / G
+    assert got.point[got.collider == 1][0, 0] == pytest.approx(s + v * c * drop, rel=0.02 if kind == "mesh" else 5e-3)
+
+
+def test_a_ceiling_lets_go_and_first_order_particles_rest() -> None:
+    ceiling, floor = p.Plane([0, 0, 1], [0, 0, 1], restitution=0.0), p.Plane([0, 0, 0], [0, 0, 1], restitution=0.0)
+    got = stone([0, 0, 0.5], [0, 0, 8.0], lifetime=5.0).impacts([ceiling, floor], 0.0, 5.0)
+    assert got.collider.tolist() == [0, 1]
+    np.testing.assert_allclose(got.time[1] - got.time[0], np.sqrt(2.0 / G), rtol=1e-4)
+    line = p.ParticleSystem([0, 0, 0.5], [1.0, 0, -1.0], response="bounce")
+    assert line.states(3.0, [floor]).state[0] == ParticleState.RESTING
+    stop = stone([1.0, 0, 0.0], rest="stop").states(5.0, [roof()])
+    assert stop.state[0] == ParticleState.RESTING
+    np.testing.assert_allclose(stop.position[0], [1.0, 0, -1.0], atol=1e-12)
+
+
+def test_slides_end_in_corners_and_valleys() -> None:
+    # Into a wall, along a V of two planes, into the corner of a room: an end comes, soon, and nothing gets through.
+    left = p.Plane([0, 0, 0], [1, 0, 1], restitution=0.0)
+    right = p.Plane([0, 0, 0], [-1, 0, 1], restitution=0.0)
+    wall = p.Plane([0, 5, 0], [0, 1, 0], restitution=0.0)
+    fall = stone([0.5, 0, 1.0], [0, 1.0, 0], lifetime=20.0)
+    last = fall.states(19.0, [left, right, wall])
+    assert abs(last.position[0, 0]) < 1.0
+    assert last.position[0, 2] > abs(last.position[0, 0]) - 1e-3
+    assert last.position[0, 1] < 5.0 + 1e-6
+    room = p.Solid(thud.Box([1, 1, 1]), restitution=0.3, friction=0.2)
+    rng = np.random.default_rng(0)
+    many = p.ParticleSystem(
+        rng.uniform(-0.9, 0.9, (50, 3)), rng.normal(size=(50, 3)) * 3, [2.0, 1.0, -9.0], 30.0, response="bounce", bounces=5
+    )
+    assert np.abs(many.states(29.0, [room]).position).max() < 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_partition_and_order_gives_the_same_events_and_states(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 30
+    x = rng.uniform(-1, 1, (n, 3)) + [0, 0, 2]
+    lifetime, birth = rng.uniform(2.0, 6.0, n), rng.uniform(0, 1, n)
+
+    def fresh() -> p.ParticleSystem:
+        return p.ParticleSystem(x, [0, 0, -1.0], GRAVITY, lifetime, birth, "bounce", 30, seed=seed)
+
+    made = [
+        roof(0.2), p.Quadric.ellipsoid([1, 0, -1], 0.7, restitution=0.9), p.Plane([0, 0, -6], [0.1, 0, 1], restitution=0.95),
+    ]  # fmt: skip
+    ready = p.ColliderSet(made)
+    one, two = fresh(), fresh()
+    whole = one.impacts(ready, 0.0, 9.0)
+    assert len(whole) > 100
+    edges = np.sort(np.concatenate([[0.0, 9.0], rng.uniform(0, 9, 12), whole.time[::37]]))
+    pieces = [two.impacts(ready, a, b) for a, b in zip(edges[:-1], edges[1:])]
+    assert len(two._checkpoints) > 1
+    for name in ("particle", "generation", "collider", "part", "bounce", "time", "point", "normal", "velocity", "status"):
+        together = np.concatenate([getattr(piece, name) for piece in pieces])
+        assert together.tobytes() == getattr(whole, name).tobytes(), name
+    # Back and forth, and states between: those of a system that was never asked before.
+    for t in (8.0, 3.3, float(whole.time[50]), 8.5, 1.0):
+        alone, kept = fresh().states(t, ready), two.states(t, ready)
+        for name in ("position", "velocity", "state", "generation", "bounce", "age"):
+            assert getattr(alone, name).tobytes() == getattr(kept, name).tobytes(), name
+        again = two.impacts(ready, t, t + 0.5)
+        here = (whole.time >= t) & (whole.time < t + 0.5)
+        assert again.time.tobytes() == whole.time[here].tobytes() or t + 0.5 > 9.0
+
+
+def test_a_later_window_costs_no_more_flights_than_an_early_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Windows in the order of time went through all bounces since birth: 0.7 ms at 0 s, 981 ms at 5,000 s.
+    from thud.particles.flight import flights
+
+    rounds = []
+    begin = flights.begin_round
+    monkeypatch.setattr(flights, "begin_round", lambda rows, f: (rounds.append(rows), begin(rows, f))[1])
+    floor = [p.Plane([0, 0, 0], [0, 0, 1], restitution=1.0)]
+    hops = p.ParticleSystem([[0, 0, 1.0], [0, 0, 2.0]], [0, 0, 0], GRAVITY, response="bounce", bounces=10**9)
+    counts = []
+    for k in range(60):
+        rounds.clear()
+        hops.impacts(floor, float(k), k + 1.0)
+        counts.append(sum(rounds))
+    assert max(counts[20:]) <= max(counts[:20]) + 2
+    rounds.clear()
+    hops.states(60.0, floor)
+    assert sum(rounds) <= 4
