@@ -220,7 +220,7 @@ def opengl(report: Report, size: str) -> None:
     n = 2_000 if size == "ci" else 100_000
     made = colliders(10, "rdeco")
     x, v, a = hail(n, True)
-    system = p.ParticleSystem(x, v, a, lifetime=LIFE, response="bounce", bounces=3, seed=2, position_spread=0.5)
+    system = p.ParticleSystem(x, v, a, lifetime=LIFE, response="bounce", bounces=3, seed=2, position_spread=0.5, rest="stop")
     both = [
         Contestant(
             name, lambda name=name: p.impact_map(system, made, 0.0, LIFE, resolution=256, combine="add", backend=name), n

@@ -35,6 +35,7 @@ def shower(many: int, bounces: int) -> ParticleSystem:
     """Particles that are let go over the slope."""
     return ParticleSystem(
         np.broadcast_to([-1.4, 0.0, 2.6], (many, 3)), [0.2, 0.0, 0.0], DOWN, lifetime=LIFE, response="bounce", bounces=bounces,
+        rest="stop",
         birth=BIRTHS * np.random.default_rng(2).random(many), seed=2, generations=1,
         position_spread=[0.45, 0.6, 0.2], velocity_spread=[0.5, 0.35, 0.3],
     )  # fmt: skip

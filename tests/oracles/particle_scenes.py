@@ -67,7 +67,9 @@ def random_system(rng: np.random.Generator, count: int, *, second_order: bool, b
     """Particles that rain on those colliders, with spreads, lifetimes and births; None: removed at the first impact."""
     position = rng.uniform(-5, 5, (count, 3)) + [0, 0, 6]
     velocity = rng.normal(size=(count, 3)) * [2, 2, 1] + [0, 0, -5]
-    response: dict[str, Any] = {"response": "remove"} if bounces is None else {"response": "bounce", "bounces": bounces}
+    response: dict[str, Any] = (
+        {"response": "remove"} if bounces is None else {"response": "bounce", "bounces": bounces, "rest": "stop"}
+    )
     return particles.ParticleSystem(
         position, velocity, [0.3, 0, -9.8] if second_order else None, rng.uniform(1.0, 3.0, count), rng.uniform(0, 1, count),
         seed=int(rng.integers(2**63)), position_spread=rng.uniform(0, 1, 3), velocity_spread=rng.uniform(0, 1, 3), **response,

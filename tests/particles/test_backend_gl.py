@@ -104,13 +104,13 @@ def test_generations_seeds_and_rows_of_many_chunks(monkeypatch: pytest.MonkeyPat
     plate = Rectangle([-5, -5, 0], [10, 0, 0], [0, 10, 0], restitution=0.8)
     system = ParticleSystem(
         [0, 0, 1], [0, 0, -4], [0, 0, -9.8], 0.37, np.linspace(0, 1, 41), "bounce", 2, 2**63 + 5, [2, 2, 0.5], 1.0,
-        generations=900,
+        generations=900, rest="stop",
     )  # fmt: skip
     assert assert_same_impacts(system, [plate], 300.0, 303.0) > 300
 
 
 def test_many_bounces_and_rest() -> None:
-    system = ParticleSystem([[0, 0, 1], [0, 0, 2]], [1, 0, 0], [0, 0, -9.8], response="bounce", bounces=100)
+    system = ParticleSystem([[0, 0, 1], [0, 0, 2]], [1, 0, 0], [0, 0, -9.8], response="bounce", bounces=100, rest="stop")
     assert assert_same_impacts(system, [Plane([0, 0, 0], [0, 0, 1], restitution=0.6, friction=0.1)], 0.0, 10.0) > 20
 
 
@@ -123,7 +123,7 @@ def test_corner_hits_and_starts_on_a_surface() -> None:
     ]
     system = ParticleSystem(
         [[1, 1, 0], [0, 0.5, 0], [3, 3, 0], [0.5, 0.5, 0.5]], [[-1, -1, 0], [0, -1, 0], [0, 0, 2], [0, -1, 0]],
-        [0, 0, -0.1], response="bounce", bounces=5,
+        [0, 0, -0.1], response="bounce", bounces=5, rest="stop",
     )  # fmt: skip
     assert assert_same_impacts(system, walls, 0.0, 60.0) == 5
 

@@ -215,7 +215,7 @@ def test_threads_and_specialisation() -> None:
 
 
 def test_errors_and_box() -> None:
-    with pytest.raises(InvalidInputError, match="radii: row 1 is not positive"):
+    with pytest.raises(InvalidInputError, match="radii: row 1 is 0, not positive"):
         Blobs(np.zeros((2, 3)), [1.0, 0.0])
     with pytest.raises(InvalidInputError, match="radii: expected one number or one a ball"):
         Blobs(np.zeros((2, 3)), [1.0, 1.0, 1.0])

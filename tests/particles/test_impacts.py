@@ -54,7 +54,7 @@ def test_any_partition_gives_the_same_events(seed: int, cuts: list[float], respo
 def test_the_same_bytes_for_any_number_of_threads() -> None:
     rng = np.random.default_rng(3)
     x, v, a = random_paths(rng, 5000)
-    system = p.ParticleSystem(x, v, a, lifetime=1.5, response="bounce", velocity_spread=1.0)
+    system = p.ParticleSystem(x, v, a, lifetime=1.5, response="bounce", velocity_spread=1.0, rest="stop")
     colliders = [random_collider(rng, kind) for kind in range(KINDS)]
     one = system.impacts(colliders, 0.0, 6.0, threads=1)
     assert len(one) > 5000

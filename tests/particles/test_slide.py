@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ def test_any_partition_and_order_gives_the_same_events_and_states(seed: int) -> 
     whole = one.impacts(ready, 0.0, 9.0)
     assert len(whole) > 100
     edges = np.sort(np.concatenate([[0.0, 9.0], rng.uniform(0, 9, 12), whole.time[::37]]))
-    pieces = [two.impacts(ready, a, b) for a, b in zip(edges[:-1], edges[1:])]
+    pieces = [two.impacts(ready, a, b) for a, b in pairwise(edges)]
     assert len(two._checkpoints) > 1
     for name in ("particle", "generation", "collider", "part", "bounce", "time", "point", "normal", "velocity", "status"):
         together = np.concatenate([getattr(piece, name) for piece in pieces])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from thud.constants import UNIT_ROUNDOFF
 
-#: Places, velocities, accelerations and times of particles, and lengths of colliders, are accepted up to this (SI units), lengths
-#: down to its inverse: fourth powers of times with squares of accelerations over squares of lengths are still numbers.
+#: Places, velocities, accelerations and times of particles, and lengths of colliders, are accepted up to this (SI units),
+#: lengths down to its inverse: fourth powers of times with squares of accelerations over squares of lengths are still numbers.
 LARGEST = 1e30
 
 #: Entries of a quadric's matrix are accepted up to this: times the square of a place after the longest time they are numbers.

@@ -45,6 +45,6 @@ class Collider:
 
             if not isinstance(self.material, Material):
                 raise InvalidInputError(
-                    f"material: expected a Material or None, got {self.material!r}; thud.particles.materials has makers of named "
-                    "ones, such as sheet_metal()"
+                    f"material: expected a Material or None, got {self.material!r}; thud.particles.materials has makers of "
+                    "named ones, such as sheet_metal()"
                 )

@@ -45,7 +45,8 @@ class Element:
     clip: Floats = field(default_factory=lambda: np.empty((0, 4)))
     """(C, 4) half-spaces that keep what has n . p <= offset."""
     singular: int = 0
-    """What lies at its singular points, where a path may pass through the surface without h changing its sign; one of REGULAR to DOUBLE_PLANE."""
+    """What its singular points are, at which a path may pass through the surface without h changing its sign: REGULAR (none) to
+    DOUBLE_PLANE."""
     line: Floats = field(default_factory=lambda: np.zeros(3))
     """(3,) unit vector: two planes: along their common line; a double plane: its normal; else 0."""
 

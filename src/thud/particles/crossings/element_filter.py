@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import exact_device
-from thud.particles.colliders.element import QUADRIC
-from thud.particles.colliders.element_arrays import KIND, NORMAL, ORIGIN, G, J
+from thud.particles.colliders.element import PLANE, POLYGON, QUADRIC, RECTANGLE
+from thud.particles.colliders.element_arrays import CLIP, CLIP_END, DU, DV, FLAT_SLACK, KIND, NORMAL, ORIGIN, G, J
 from thud.particles.crossings.elements import abs_dot3, abs_times_quadric, dot3, in_bounds, path_at, real3, times_quadric
 from thud.particles.crossings.tolerances import FILTER_CLOSE, FILTER_ERROR, FILTER_ROUNDOFF, FILTER_STEPS, PATH_ROUNDOFF
 from thud.particles.tolerances import START_ROUNDOFF
@@ -59,6 +59,20 @@ NONE, SURE, DOUBTFUL = 0, 1, 2
 
 
 @exact_device
+def in_flat_bounds(reals, e, kind, p, extra):
+    """`in_bounds` of a plane, a rectangle or a disc: here it is not worth a call."""
+    if kind == PLANE:
+        return True
+    o, du, dv = real3(reals, e, ORIGIN), real3(reals, e, DU), real3(reals, e, DV)
+    d = (p[0] - o[0], p[1] - o[1], p[2] - o[2])
+    s, t = dot3(du, d), dot3(dv, d)
+    slack = reals[e, FLAT_SLACK] + extra * math.sqrt(max(dot3(du, du), dot3(dv, dv)))
+    if kind == RECTANGLE:
+        return -slack <= s <= 1.0 + slack and -slack <= t <= 1.0 + slack
+    return s * s + t * t <= (1.0 + slack) * (1.0 + slack)
+
+
+@exact_device
 def sure_time(elements, e, x, v, a, begin, c, r, t, best, reach):
     """(verdict, time): whether a root t of h in floats, of the path (x, v, a) from `begin` on, is one whose error is below
     FILTER_ERROR of its time, by the residual and the slope; and within the bounds. NONE: it is sure, but too late or out of
@@ -74,9 +88,13 @@ def sure_time(elements, e, x, v, a, begin, c, r, t, best, reach):
     if time > best or not time < reach:
         return NONE, inf
     speed = abs(v[0]) + abs(v[1]) + abs(v[2]) + t * (abs(a[0]) + abs(a[1]) + abs(a[2]))
-    if in_bounds(elements, e, path_at(x, v, a, t), 2.0 * speed * off / slope):
-        return SURE, time
-    return NONE, inf
+    extra = 2.0 * speed * off / slope
+    kind = elements.ints[e, KIND]
+    if kind < POLYGON and elements.ints[e, CLIP] == elements.ints[e, CLIP_END]:
+        inside = in_flat_bounds(elements.reals, e, kind, path_at(x, v, a, t), extra)
+    else:
+        inside = in_bounds(elements, e, path_at(x, v, a, t), extra)
+    return (SURE, time) if inside else (NONE, inf)
 
 
 @exact_device

@@ -1,6 +1,6 @@
 """The earliest crossing of each path with any elementary collider: down the tree over their boxes, the filter, then 32 digits.
 
-Rows as in `flights.py`.
+Rows as in `flight_rows.py`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import TINY
-from thud.particles.colliders.element import REGULAR
+from thud.particles.colliders.element import QUADRIC, REGULAR
 from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART, SINGULAR
 from thud.particles.crossings.element_filter import DOUBTFUL, rough_crossing
 from thud.particles.crossings.elements import at_singular_point, dot3, element_crossing, gradient, path_at, singular_normal
 from thud.particles.crossings.tolerances import FILTER_CLOSE, PATH_SLACK, SINGULAR_NEAR
 
-#: Up to so many elements (a count) a row looks at each box; more have a tree.
+#: Up to so many elements (counts) a row looks at each of them, at each box; more have a tree.
+FEW_PLAIN = 2
 FEW_ELEMENTS = 8
 
 
@@ -57,55 +58,81 @@ def may_meet(line, boxes, k):
     return begin * (1.0 - FILTER_CLOSE) <= end
 
 
+@exact_device
+def improved(elements, e, x, v, a, came, last_collider, last_part, best, found, reach):
+    """(time, element) of the earliest crossing so far, with that of element e."""
+    # What a particle slides on it does not hit.
+    if last_collider == elements.ints[e, COLLIDER] and last_part == -2 - elements.ints[e, PART]:
+        return best, found
+    is_last = np.int64(1 if last_collider == elements.ints[e, COLLIDER] and last_part == elements.ints[e, PART] else 0)
+    verdict, t = DOUBTFUL, math.inf
+    if is_last == 0:
+        verdict, t = rough_crossing(elements, e, x, v, a, best, reach)
+    if verdict == DOUBTFUL:
+        t = element_crossing(elements, e, x, v, a, came, is_last, reach)
+    if t < best or (t == best and found >= 0 and e < found):
+        return t, e
+    return best, found
+
+
+@exact_device
+def earliest_element(elements, x, v, a, came, last_collider, last_part, reach):
+    """(time, element) of the earliest crossing of a path with any element before `reach`; element -1: none."""
+    many = elements.ints.shape[0]
+    best, found = reach, np.int64(-1)
+    # A path without end has no chord: then every element is looked at.
+    bounded = best < math.inf
+    if many <= FEW_PLAIN:
+        # Not worth a chord.
+        for e in range(many):
+            best, found = improved(elements, np.int64(e), x, v, a, came, last_collider, last_part, best, found, reach)
+        return best, found
+    line = chord(x, v, a, best if bounded else 0.0)
+    few = many <= FEW_ELEMENTS
+    nodes = many if few else elements.skip.shape[0]
+    k = np.int64(0)
+    while k < nodes:
+        e = k
+        if few:
+            k += 1
+            if bounded and not may_meet(line, elements.boxes, e):
+                continue
+        else:
+            if bounded and not may_meet(line, elements.node_boxes, k):
+                k = elements.skip[k]
+                continue
+            e = elements.item[k]
+            k += 1
+            if e < 0:
+                continue
+        t, which = improved(elements, e, x, v, a, came, last_collider, last_part, best, found, reach)
+        if which != found:
+            best, found = t, which
+            bounded, line = True, chord(x, v, a, best)
+    return best, found
+
+
+@exact_device
+def unit_normal(elements, e, x, v, a, p, t):
+    """Unit normal of element e at p, where a path is at t; of either side."""
+    n = gradient(elements.reals, e, elements.ints[e, KIND], p)
+    if elements.ints[e, KIND] != QUADRIC:
+        return n
+    if elements.ints[e, SINGULAR] != REGULAR and at_singular_point(elements, e, x, v, a, p, t, SINGULAR_NEAR):
+        return singular_normal(elements, e, (v[0] + t * a[0], v[1] + t * a[1], v[2] + t * a[2]))
+    length = math.sqrt(dot3(n, n))
+    return (n[0] / length, n[1] / length, n[2] / length) if length > 0.0 else n
+
+
 @exact_kernel("i8, i8, elements, f8[:,::1], f8[:,::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1]")
 def element_rows(start, stop, elements, paths, came, last, time, hit, normal):
-    """The earliest crossing of each row's path with any element; rows as in `flights.py`."""
-    many = elements.ints.shape[0]
-    nodes = elements.skip.shape[0] if many > FEW_ELEMENTS else many
+    """The earliest crossing of each row's path with any element; rows as in `flight_rows.py`."""
     for row in range(start, stop):
         x, v = (paths[row, 0], paths[row, 1], paths[row, 2]), (paths[row, 3], paths[row, 4], paths[row, 5])
         a = (paths[row, 6], paths[row, 7], paths[row, 8])
-        reach = time[row]
-        best, found = reach, np.int64(-1)
-        # A path without end has no chord: then every element is looked at.
-        bounded = best < math.inf
-        line = chord(x, v, a, best if bounded else 0.0)
-        k = np.int64(0)
-        while k < nodes:
-            e = k
-            if many > FEW_ELEMENTS:
-                if bounded and not may_meet(line, elements.node_boxes, k):
-                    k = elements.skip[k]
-                    continue
-                e = elements.item[k]
-                k += 1
-                if e < 0:
-                    continue
-            else:
-                k += 1
-                if bounded and not may_meet(line, elements.boxes, e):
-                    continue
-            # What a particle slides on it does not hit.
-            if last[row, 0] == elements.ints[e, COLLIDER] and last[row, 1] == -2 - elements.ints[e, PART]:
-                continue
-            is_last = np.int64(
-                1 if last[row, 0] == elements.ints[e, COLLIDER] and last[row, 1] == elements.ints[e, PART] else 0
-            )
-            verdict, t = DOUBTFUL, math.inf
-            if is_last == 0:
-                verdict, t = rough_crossing(elements, e, x, v, a, best, reach)
-            if verdict == DOUBTFUL:
-                t = element_crossing(elements, e, x, v, a, (came[row, 0], came[row, 1], came[row, 2]), is_last, reach)
-            if t < best or (t == best and found >= 0 and e < found):
-                best, found = t, e
-                bounded, line = True, chord(x, v, a, best)
+        before = (came[row, 0], came[row, 1], came[row, 2])
+        best, found = earliest_element(elements, x, v, a, before, last[row, 0], last[row, 1], time[row])
         if found >= 0:
             time[row], hit[row, 0], hit[row, 1] = best, elements.ints[found, COLLIDER], elements.ints[found, PART]
-            p = path_at(x, v, a, best)
-            n = gradient(elements.reals, found, elements.ints[found, KIND], p)
-            if elements.ints[found, SINGULAR] != REGULAR and at_singular_point(elements, found, x, v, a, p, best, SINGULAR_NEAR):
-                n = singular_normal(elements, found, (v[0] + best * a[0], v[1] + best * a[1], v[2] + best * a[2]))
-            length = math.sqrt(dot3(n, n))
-            if length > 0.0:
-                n = (n[0] / length, n[1] / length, n[2] / length)
+            n = unit_normal(elements, found, x, v, a, path_at(x, v, a, best), best)
             normal[row, 0], normal[row, 1], normal[row, 2] = n

@@ -247,7 +247,7 @@ def leaving_time(elements, e, x, v):
 
 @exact_kernel(inner="elements, i8, vec3, vec3, vec3, UniTuple(UniTuple(f8, 2), 5), f8, f8")
 def singular_crossing(elements, e, x, v, a, c, begin, reach):
-    """Earliest time in (begin, reach) at which a path passes through a singular quadric at a double root of h; inf if it does not.
+    """Earliest time in (begin, reach) at which a path passes through a singular quadric at a double root of h; inf: never.
 
     There it goes from one nappe of a cone to the other, or through both planes; elsewhere a double root is a touch.
     """
@@ -258,7 +258,12 @@ def singular_crossing(elements, e, x, v, a, c, begin, reach):
         w = (v[0] + t * a[0], v[1] + t * a[1], v[2] + t * a[2])
         inside = dot3(w, times_quadric(elements.reals, e, w))
         # Outside of a cone it passes the apex by.
-        if not t > begin or inside == 0.0 or (kind == CONE_NEGATIVE and inside > 0.0) or (kind == CONE_POSITIVE and inside < 0.0):
+        if (
+            not t > begin
+            or inside == 0.0
+            or (kind == CONE_NEGATIVE and inside > 0.0)
+            or (kind == CONE_POSITIVE and inside < 0.0)
+        ):
             continue
         p = path_at(x, v, a, t)
         if at_singular_point(elements, e, x, v, a, p, t, SINGULAR_PASS) and in_bounds(elements, e, p, 0.0):

@@ -241,7 +241,7 @@ def add_touch(c, t, to, count, roots):
 
 @exact_kernel(inner="UniTuple(UniTuple(f8, 2), 5), f8")
 def touches(c, to):
-    """(count, roots): times in (0, to), rising, at which h all but touches zero: its double roots, at most two. `to` may be inf."""
+    """(count, roots): times in (0, to), rising, at which h all but touches zero: double roots, at most two. `to` may be inf."""
     count, roots = 0, (math.inf, math.inf)
     degree = degree_of(c)
     if degree < 2 or not to > 0.0:

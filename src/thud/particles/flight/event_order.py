@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_device, exact_kernel
@@ -65,6 +66,56 @@ def order_events(ints, time, order_out, ends_out):
     return large
 
 
+@exact_kernel("f8[::1], i8[::1], i8[::1]")
+def time_slots(time, order_out, ends_out):
+    """As `order_events`, of events that are in the order of particle, generation and bounce: at one time they stay so."""
+    count = time.shape[0]
+    first, last = time[0], time[0]
+    for k in range(count):
+        first, last = min(first, time[k]), max(last, time[k])
+    scale = (count - 1) / (last - first) if last > first else 0.0
+    if not scale < np.inf:
+        scale = 0.0
+    for k in range(count):
+        ends_out[min(np.int64((time[k] - first) * scale), count - 1)] += 1
+    before = 0
+    for k in range(count):
+        many = ends_out[k]
+        ends_out[k] = before
+        before += many
+    large = 0
+    for k in range(count):
+        slot = min(np.int64((time[k] - first) * scale), count - 1)
+        order_out[ends_out[slot]] = k
+        ends_out[slot] += 1
+    start = 0
+    for slot in range(count):
+        end = ends_out[slot]
+        if end - start > _FEW:
+            large += 1
+        else:
+            for k in range(start + 1, end):
+                event, at = order_out[k], k
+                while at > start and time[event] < time[order_out[at - 1]]:
+                    order_out[at] = order_out[at - 1]
+                    at -= 1
+                order_out[at] = event
+        start = end
+    return large
+
+
+def order_times(time: Floats) -> Ints:
+    """Order of events by time; at one time as they are."""
+    count = len(time)
+    order, ends = np.empty(count, np.int64), np.zeros(count, np.int64)
+    if count and time_slots(time, order, ends):
+        starts = np.concatenate([[0], ends[:-1]])
+        for slot in np.flatnonzero(ends - starts > _FEW):
+            rows = order[starts[slot] : ends[slot]]
+            order[starts[slot] : ends[slot]] = rows[np.argsort(time[rows], kind="stable")]
+    return order
+
+
 @exact_kernel("i8, i8, i8[:,::1], f8[:,::1], i8[::1], i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], u1[::1]")
 def take_rows(start, stop, ints, reals, order, ints_out, time_out, point_out, normal_out, velocity_out, speed_out, status_out):
     """Columns of the events in their order."""
@@ -76,6 +127,19 @@ def take_rows(start, stop, ints, reals, order, ints_out, time_out, point_out, no
         for axis in range(3):
             point_out[row, axis], normal_out[row, axis] = reals[k, POINT + axis], reals[k, NORMAL + axis]
             velocity_out[row, axis] = reals[k, VELOCITY + axis]
+
+
+def result_columns(count: int) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats, npt.NDArray[np.uint8]]:
+    """Room for (5, M) integers, time, point, normal, velocity and speed of M impacts, in one piece of memory: a system takes
+    longer to hand out many small ones than we take to fill them; and their status."""
+    block = np.empty(16 * count)
+    parts, begin = [], 0
+    for width in (5, 1, 3, 3, 3, 1):
+        parts.append(block[begin : begin + width * count])
+        begin += width * count
+    ints, time, point, normal, velocity, speed = parts
+    three = (point.reshape(-1, 3), normal.reshape(-1, 3), velocity.reshape(-1, 3))
+    return ints.view(np.int64).reshape(5, count), time, *three, speed, np.empty(count, np.uint8)
 
 
 def in_time_order(ints: Ints, reals: Floats, threads: int | None) -> ParticleImpacts:
@@ -90,9 +154,7 @@ def in_time_order(ints: Ints, reals: Floats, threads: int | None) -> ParticleImp
             rows = order[starts[slot] : ends[slot]]
             keys = (ints[rows, 4], ints[rows, 1], ints[rows, 0], times[rows])
             order[starts[slot] : ends[slot]] = rows[np.lexsort(keys)]
-    columns, time, speed = np.empty((5, count), np.int64), np.empty(count), np.empty(count)
-    point, normal, velocity = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
-    status = np.empty(count, np.uint8)
+    columns, time, point, normal, velocity, speed, status = result_columns(count)
     run_rows(take_rows, count, threads, ints, reals, order, columns, time, point, normal, velocity, speed, status)
     particle, generation, collider, part, bounce = columns
     return ParticleImpacts(particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status)

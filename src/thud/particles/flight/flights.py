@@ -1,8 +1,8 @@
 """Flights of particles, in rounds: the earliest crossing of each row, its response, the next flight.
 
 Rows are generations of particles, taken in chunks of `FlightRows`. Every kind of collider improves time, hit and normal;
-`response.py` does the rest. A generation's flights are computed from its birth on, or from one that an earlier query has come to
-(`checkpoints.py`), so that an impact has the same bytes in every query.
+`response.py` does the rest. A generation's flights are computed from its birth on, or from one that an earlier query has come
+to (`checkpoints.py`), so that an impact has the same bytes in every query.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from thud.errors import InvalidInputError
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.flight.checkpoints import Checkpoint, best_of, with_one_more
 from thud.particles.flight.event_order import in_time_order
+from thud.particles.flight.first_impacts import first_impacts
 from thud.particles.flight.flight_rows import FlightRows, new_rows
 from thud.particles.flight.motion import generation_rows, living_rows, start_rows
 from thud.particles.flight.response import EVENT_INTS, EVENT_REALS, begin_round, respond, settle
@@ -100,8 +101,8 @@ def living_generations(system: ParticleSystem, t0: float, t1: float, threads: in
     lives = float(count.sum(dtype=np.float64))
     if lives > MOST_WINDOW_GENERATIONS:
         raise InvalidInputError(
-            f"lifetime: {lives:.3g} generations live in [{t0:g}, {t1:g}) s; expected at most {MOST_WINDOW_GENERATIONS}: ask for "
-            "shorter windows, or let particles live longer"
+            f"lifetime: {lives:.3g} generations live in [{t0:g}, {t1:g}) s; expected at most {MOST_WINDOW_GENERATIONS}: ask "
+            "for shorter windows, or let particles live longer"
         )
     return first, count
 
@@ -110,6 +111,8 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     """All events in [t0, t1), in time order."""
     colliders.make_ready()
     first, count = living_generations(system, t0, t1, threads)
+    if system._bounces < 0 and len(colliders.elements.ints) and not colliders.others and count.any():
+        return first_impacts(system, colliders, first, count, t0, t1, threads)
     found: list[tuple[int, int, Ints, Floats]] = []
     saved: list[FlightRows] = []
     total = [0]
@@ -119,9 +122,7 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
         while rows:
             ints, reals = np.empty((rows, EVENT_INTS), np.int64), np.empty((rows, EVENT_REALS))
             chunk.earliest(rows)
-            events, rows, keeps = respond(
-                rows, t0, t1, *chunk.settings, chunk.flights, ints, reals, chunk.least, chunk.saved
-            )
+            events, rows, keeps = respond(rows, t0, t1, *chunk.settings, chunk.flights, ints, reals, chunk.least, chunk.saved)
             chunk.take_saved(keeps, saved)
             if events:
                 # Few events of many rows would hold on to memory that they do not fill.

@@ -94,13 +94,11 @@ def start_generation(positions, velocities, accelerations, spreads, seed, partic
     paths_out[row, 5] += spreads[VELOCITY, 2] * spread(r5)
 
 
-@exact_kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights"
-)
+@exact_kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights")
 def start_rows(
     start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends, flights_out
 ):  # fmt: skip
-    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to and with each particle's."""
+    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to each particle's last."""
     particle = np.searchsorted(ends, start, side="right")
     for row in range(start, stop):
         while ends[particle] <= row:

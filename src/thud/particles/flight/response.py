@@ -35,6 +35,7 @@ from thud.particles.flight.tolerances import (
     SLIDE_LANDING,
     SLIDE_LATE,
     SLIDE_LIFT,
+    SLIDE_OPPOSED,
     SLIDE_SOFT,
     SLIDE_STALLS,
     SLIDE_STOPPED,
@@ -127,18 +128,19 @@ def above(p, n, press):
 
 
 @exact_device
-def hop(flights, k, kept, p, v, a, n, lift, span, impacts):
+def hop(flights, k, kept, p, v, a, n, lift, w, span, impacts):
     """Row `kept` becomes a hop off a surface, along n with the speed `lift`, into the air with all of the acceleration a."""
     out = (v[0] + lift * n[0], v[1] + lift * n[1], v[2] + lift * n[2])
-    zero, none = (0.0, 0.0, 0.0), np.int64(-1)
-    next_flight(flights, k, kept, p, out, a, zero, span, np.int64(HOP), impacts, none, none)
+    none = np.int64(-1)
+    next_flight(flights, k, kept, p, out, a, w, span, np.int64(HOP), impacts, none, none)
     for axis in range(3):
-        flights.came[kept, axis], flights.slope[kept, axis] = 0.0, n[axis]
+        flights.slope[kept, axis] = n[axis]
 
 
-@exact_kernel(inner="flights, i8, i8, elements, i8, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
-def settle_down(flights, k, kept, elements, e, p, v, a, n, friction, span, impacts, collider, part):
+@exact_kernel(inner="flights, i8, i8, elements, i8, vec3, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
+def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, impacts, collider, part):
     """What follows where a particle with velocity v along a surface no longer leaves it: it slides, hops, flies off or rests.
+    It has arrived with w.
 
     e: the element that it lies on, -1 for other colliders; a: all of its acceleration. Returns ENDED or GOES_ON; row `kept` is
     what follows.
@@ -155,6 +157,11 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, friction, span, impac
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
     p = above(p, n, press)
+    if flights.row[k, MODE] != FREE:
+        # And above what it has slid on until now.
+        m = row3(flights.slope, k, 0)
+        if dot3(n, m) > -SLIDE_OPPOSED:
+            p = above(p, m, press)
     lift = max(0.5 * press * SLIDE_TIME, SLIDE_LIFT)
     if stall >= 2:
         # Between two surfaces: off both of them.
@@ -163,14 +170,14 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, friction, span, impac
     elif press >= 0.0 and straight and is_plane(elements, e):
         until = edge_time(elements, e, p, v, along)
         if until > 0.0:
-            next_flight(flights, k, kept, p, v, along, (0.0, 0.0, 0.0), span, np.int64(SLIDE), impacts, collider, -2 - part)
+            next_flight(flights, k, kept, p, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
             for axis in range(3):
-                flights.came[kept, axis], flights.slope[kept, axis] = 0.0, n[axis]
+                flights.slope[kept, axis] = n[axis]
             flights.clock[kept, UNTIL] = min(until, stops)
             return GOES_ON
         # Over the edge.
         lift = SLIDE_LIFT
-    hop(flights, k, kept, p, v, a, n, lift, span, impacts)
+    hop(flights, k, kept, p, v, a, n, lift, w, span, impacts)
     return GOES_ON
 
 
@@ -188,7 +195,7 @@ def after_slide(flights, k, kept, elements, first, materials, accelerations):
     collider, part = flights.last[k, 0], -2 - flights.last[k, 1]
     n, impacts = row3(flights.slope, k, 0), flights.row[k, IMPACTS]
     return settle_down(
-        flights, k, kept, elements, first[collider] + part, p, w, a, n, materials[collider, 1], span, impacts, collider, part
+        flights, k, kept, elements, first[collider] + part, p, w, a, n, w, materials[collider, 1], span, impacts, collider, part
     )
 
 
@@ -229,7 +236,7 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     along = dot3(out, n)
     out = (out[0] - along * n[0], out[1] - along * n[1], out[2] - along * n[2])
     e = first[collider] + part if first[collider] >= 0 else np.int64(-1)
-    return settle_down(flights, k, kept, elements, e, p, out, a, n, friction, t, counted, collider, part), quiet
+    return settle_down(flights, k, kept, elements, e, p, out, a, n, w, friction, t, counted, collider, part), quiet
 
 
 @exact_kernel("i8, flights")
@@ -254,9 +261,7 @@ def keep_row(flights, k, saved, at):
     saved.last[at, 0], saved.last[at, 1] = flights.last[k, 0], flights.last[k, 1]
 
 
-@exact_kernel(
-    "i8, f8, f8, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1], flights, i8[:,::1], f8[:,::1], i8, flights"
-)
+@exact_kernel("i8, f8, f8, i8, i8, elements, i8[::1], f8[:,::1], f8[:,::1], flights, i8[:,::1], f8[:,::1], i8, flights")
 def respond(
     rows, t0, t1, bounces, slides, elements, first, materials, accelerations, flights, event_ints, event_reals, least, saved
 ):  # fmt: skip

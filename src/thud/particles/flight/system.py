@@ -64,9 +64,7 @@ class ParticleSystem:
             as_points(position, "position", least=1, limit=LARGEST),
             as_points(velocity, "velocity", limit=LARGEST),
         )
-        self._acceleration = as_points(
-            (0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST
-        )
+        self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST)
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
         counts = {len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)} - {1}
         if len(counts) > 1:
@@ -150,8 +148,8 @@ class ParticleSystem:
                 row = int(np.argmax(wrong))
                 lifetime = self._lifetime[row if len(self._lifetime) > 1 else 0]
                 raise InvalidInputError(
-                    f"lifetime: row {row} is {lifetime:g} s; at {t:g} s floats do not tell its generations apart, of which there "
-                    "may be 2**53: let particles live longer, be born later, or give `generations`"
+                    f"lifetime: row {row} is {lifetime:g} s; at {t:g} s floats do not tell its generations apart, of which "
+                    "there may be 2**53: let particles live longer, be born later, or give `generations`"
                 )
 
     def states(self, t: float, colliders: Any = (), *, threads: int | None = None) -> ParticleStates:

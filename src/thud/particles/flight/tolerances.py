@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-#: Length of a hop of a particle that slides where that has no closed form, s: 1.2 um high under gravity. Its landing is no impact
-#: if it comes with no more than SLIDE_LANDING times the speed of a hop along the normal; or within SLIDE_LATE such times and with
-#: less than SLIDE_SOFT of its speed, as in a bend.
-SLIDE_TIME = 1e-3
+#: Length of a hop of a particle that slides where that has no closed form, s: 5 um high under gravity. Its landing is no impact
+#: if it comes with no more than SLIDE_LANDING times the speed of a hop along the normal; or within SLIDE_LATE such times and
+#: with less than SLIDE_SOFT of its speed, as in a bend.
+SLIDE_TIME = 2e-3
 SLIDE_LANDING = 4.0
 SLIDE_LATE = 4.0
 SLIDE_SOFT = 0.1
 
 #: How far above the surface a particle slides, a part of its largest coordinate: thousands of its roundoffs.
 SLIDE_HEIGHT = 1e-9
+
+#: Nor is it moved towards a surface that faces it: their normals have a cosine below minus this.
+SLIDE_OPPOSED = 0.9
 
 #: Least speed with which a hop leaves the surface, m/s: above roundoff of places within a kilometre.
 SLIDE_LIFT = 1e-6

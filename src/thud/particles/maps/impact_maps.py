@@ -111,9 +111,7 @@ def _plan(
     ):
         if value not in expected:
             raise InvalidInputError(f'{name}: expected "{expected[0]}" or "{expected[1]}", got {value!r}')
-    times = [
-        finite_array(value, name, limit=LARGEST) for name, value in (("t0", t0), ("t1", t1), ("latency", latency))
-    ]
+    times = [finite_array(value, name, limit=LARGEST) for name, value in (("t0", t0), ("t1", t1), ("latency", latency))]
     if any(value.ndim for value in times):
         raise InvalidInputError("t0, t1, latency: expected numbers of seconds")
     begin, end, ahead = (float(value) for value in times)
@@ -152,7 +150,7 @@ def as_resolution(resolution: Any, maps: int) -> tuple[int, int]:
     p, q = int(pair[0]), int(pair[1])
     if p * q * max(maps, 1) > MOST_TEXELS:
         raise InvalidInputError(
-            f"resolution: {maps} maps of {p} by {q} have {p * q * max(maps, 1):.3g} pixels; expected at most {MOST_TEXELS} in all"
+            f"resolution: {maps} maps of {p} by {q} have {p * q * max(maps, 1):.3g} pixels; expected at most {MOST_TEXELS}"
         )
     return p, q
 

@@ -142,4 +142,6 @@ class ImpactMap:
         else:
             point = pixels[:, 0, 3:].astype(float)
         m = len(particle)
-        return MapImpacts(collider, particle, time, speed, point, np.full((m, 2), np.nan), np.ones(m, np.int64), np.zeros(m, bool))
+        return MapImpacts(
+            collider, particle, time, speed, point, np.full((m, 2), np.nan), np.ones(m, np.int64), np.zeros(m, bool)
+        )
