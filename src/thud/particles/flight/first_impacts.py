@@ -122,4 +122,5 @@ def first_impacts(
         column_rows, len(order), threads, *starts, system._key, colliders.elements, time, age, what, order,
         ints, when, point, normal, velocity, speed, status,
     )  # fmt: skip
-    return ParticleImpacts(*ints, when, point, normal, velocity, speed, status)
+    particle, generation, collider, part, bounce = ints
+    return ParticleImpacts(particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status)

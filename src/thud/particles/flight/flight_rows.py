@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,3 +52,16 @@ def new_rows(size: int) -> FlightRows:
         np.empty((size, 2), np.int64), np.empty(size), np.empty((size, 2), np.int64), np.empty((size, 3)),
         np.empty(size, np.uint8), np.zeros((size, 3)),
     )  # fmt: skip
+
+
+def rows_of(flights: FlightRows, rows: Any) -> FlightRows:
+    """A copy of some rows."""
+    columns: list[Any] = [column[rows].copy() for column in flights]
+    return FlightRows(*columns)
+
+
+def put_rows(flights: FlightRows, rows: Ints, values: FlightRows) -> None:
+    """Write rows."""
+    into: Any
+    for into, column in zip(flights, values):
+        into[rows] = column

@@ -19,7 +19,7 @@ from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.flight.checkpoints import Checkpoint, best_of, with_one_more
 from thud.particles.flight.event_order import in_time_order
 from thud.particles.flight.first_impacts import first_impacts
-from thud.particles.flight.flight_rows import FlightRows, new_rows
+from thud.particles.flight.flight_rows import FlightRows, new_rows, put_rows, rows_of
 from thud.particles.flight.motion import generation_rows, living_rows, start_rows
 from thud.particles.flight.response import EVENT_INTS, EVENT_REALS, begin_round, respond, settle
 from thud.particles.flight.tolerances import CHECKPOINT_FLIGHTS
@@ -60,7 +60,7 @@ class Chunk:
     def take_saved(self, count: int, saved: list[FlightRows]) -> None:
         """A copy of what was saved."""
         if count:
-            saved.append(FlightRows(*(column[:count].copy() for column in self.saved)))
+            saved.append(rows_of(self.saved, slice(0, count)))
 
 
 def _in_chunks(
@@ -87,8 +87,7 @@ def _in_chunks(
             )  # fmt: skip
             low, high = np.searchsorted(places, (begin, begin + rows))
             if checkpoint is not None and high > low:
-                for column, kept in zip(chunk.flights, checkpoint.flights):
-                    column[places[low:high] - begin] = kept[rows_kept[low:high]]
+                put_rows(chunk.flights, places[low:high] - begin, rows_of(checkpoint.flights, rows_kept[low:high]))
             visit(begin, chunk, rows)
 
     run_rows(work, total, threads)
