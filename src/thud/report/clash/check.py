@@ -1,0 +1,316 @@
+"""`check`: what collides in a scene.
+
+Boxes of all parts give the near pairs. One boolean a pair says which meet; those that do not are asked how far they are apart, if that
+matters. What meets is examined: the triangles that meet, how deep, whether it is the same part twice. Last, for real clashes, the
+way out and the common volume, which take most of the time and are bounded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thud._core.arrays import Bools, Floats, Ints
+from thud._core.threads import check_threads
+from thud.errors import InvalidInputError
+from thud.gates import as_positive
+from thud.io.scene.scene import Scene
+from thud.queries import distance, intersects
+from thud.report.clash.candidates import Placed, near_pairs, place
+from thud.report.clash.clash import Clash, ClashReport, rank
+from thud.report.clash.identity import clash_id, part_keys
+from thud.report.clash.measure import Found, body, examine
+from thud.report.clash.meeting import Body
+from thud.report.clash.robot import LinkPair, link_pairs
+from thud.report.clash.rules import Rules
+from thud.report.clash.tasks import Progress, run_tasks
+from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, ROWS_PER_TASK, TOUCHING
+from thud.report.clash.volumes import Cutter
+from thud.report.clash.ways import Way, bounded_way, shortest_way
+from thud.results import Distances
+
+_NAN = float("nan")
+
+
+class Pairs(NamedTuple):
+    """Near pairs of parts and whether they meet."""
+
+    placed: Placed
+    pairs: Ints
+    """(M, 2) rows of parts."""
+    meets: Bools
+    """(M,) surfaces meet, or one is inside the other."""
+    ignored: int
+    """Pairs that rules left out."""
+
+
+def check(
+    scene: Scene,
+    *,
+    clearance: float = 0.0,
+    tolerance: float | None = None,
+    rules: Rules | None = None,
+    volumes: bool = True,
+    search: str = "auto",
+    configurations: int = 0,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ClashReport:
+    """What collides in a scene.
+
+    Parameters
+    ----------
+    scene : parts in metres, from `thud.io.load_scene` or `Scene.from_parts`
+    clearance : metres; parts that are apart by less are clashes of kind "clearance"
+    tolerance : metres; parts that overlap by less, or are apart by less, touch. Default a millionth of the scene's diagonal
+    rules : which pairs are looked at
+    volumes : whether to compute the volume that closed parts share (needs manifold3d)
+    search : how the way out is found: "best" in all directions, "quick" along some, a bound; "auto" is the former unless meshes are so
+        large, or clashes so many, that it would take minutes
+    configurations : of a robot, how many to look at beside the one at rest, uniform within the joints' limits
+    seed : of the configurations
+    threads : how many to use; default all cores
+    progress : called with (what, done, total)
+
+    Returns
+    -------
+    `ClashReport`, the gravest clash first. The same for any number of threads.
+    """
+    if not isinstance(scene, Scene):
+        raise InvalidInputError(f"scene: expected a thud.io.Scene, got a {type(scene).__name__}")
+    clearance = as_positive(clearance, "clearance", zero=True)
+    rules = Rules() if rules is None else rules
+    if search not in ("auto", "best", "quick"):
+        raise InvalidInputError(f"search: expected 'auto', 'best' or 'quick', got {search!r}")
+    if isinstance(configurations, bool) or not isinstance(configurations, int) or configurations < 0:
+        raise InvalidInputError(f"configurations: expected a whole number of at least 0, got {configurations!r}")
+    check_threads(threads)
+    if not scene.parts:
+        return ClashReport(scene, (), (), tolerance or 0.0, clearance, 0, 0)
+    placed = place(scene)
+    tolerance = _tolerance(tolerance, placed)
+    found = find_pairs(scene, placed, max(clearance, tolerance), rules, threads, progress)
+    checker = _Checker(scene, placed, tolerance, clearance, volumes, search, threads, progress)
+    clashes = checker.meeting(found.pairs[found.meets]) + checker.near(found.pairs[~found.meets])
+    links: tuple[LinkPair, ...] = ()
+    if scene.robot is not None and configurations:
+        links = link_pairs(scene, rules, configurations, seed, threads, progress)
+        clashes += _elsewhere(checker, links, {(clash.a, clash.b) for clash in clashes if clash.kind not in ("contact", "clearance")})
+    touching = [clash for clash in clashes if clash.kind == "contact"]
+    if rules.touching == "clash":
+        touching = []
+    wanted = [clash for clash in clashes if clash.kind != "contact" or rules.touching == "clash"]
+    return ClashReport(
+        scene,
+        tuple(sorted(wanted, key=rank)),
+        tuple(sorted(touching, key=rank)) if rules.touching == "list" else (),
+        tolerance,
+        clearance,
+        len(found.pairs),
+        found.ignored,
+        links=links,
+        notes=tuple(checker.notes),
+    )
+
+
+def find_pairs(
+    scene: Scene,
+    placed: Placed,
+    reach: float = 0.0,
+    rules: Rules | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Pairs:
+    """Pairs of parts that are within reach, and which of them meet: boxes, then one boolean of two trees each."""
+    pairs, ignored = near_pairs(scene, placed, reach, rules or Rules(), threads)
+    mesh_of = np.array([part.mesh for part in scene.parts], dtype=np.int64)
+    _build(scene, np.unique(mesh_of[pairs]), "pair_tree", threads, progress)
+    meets = np.zeros(len(pairs), dtype=bool)
+
+    def ask(task: tuple[int, int, Ints]) -> Bools:
+        one, other, rows = task
+        first, second = placed.rows[pairs[rows, 0]], placed.rows[pairs[rows, 1]]
+        return intersects(scene.meshes[one], scene.meshes[other], _matrices(first), _matrices(second), threads=1)
+
+    tasks = _tasks(mesh_of, pairs)
+    weights = [len(task[2]) for task in tasks]
+    for task, answer in zip(tasks, run_tasks("pairs", ask, tasks, threads, progress, weights)):
+        meets[task[2]] = answer
+    return Pairs(placed, pairs, meets, ignored)
+
+
+class _Checker:
+    """Makes clashes of pairs of parts."""
+
+    def __init__(
+        self, scene: Scene, placed: Placed, tolerance: float, clearance: float, volumes: bool, search: str,
+        threads: int | None, progress: Progress | None,
+    ) -> None:  # fmt: skip
+        self.scene, self.placed, self.tolerance, self.clearance = scene, placed, tolerance, clearance
+        self.search, self.threads, self.progress = search, threads, progress
+        self.keys = part_keys(scene, placed.lower, placed.upper)
+        self.mesh_of = np.array([part.mesh for part in scene.parts], dtype=np.int64)
+        self.size = np.array([len(np.asarray(mesh.faces)) for mesh in scene.meshes], dtype=np.int64)
+        self.notes: list[str] = []
+        self.cutter = Cutter() if volumes else None
+        if self.cutter is not None and not self.cutter.is_there:
+            self.notes.append('volumes of overlap need the package manifold3d: pip install "thud[app]"')
+            self.cutter = None
+
+    def meeting(self, pairs: Ints, placed: Placed | None = None, configuration: tuple[float, ...] = ()) -> list[Clash]:
+        """Of parts that meet."""
+        at = placed or self.placed
+        ordered = self._ordered(pairs)
+
+        def look(row: int) -> Found:
+            a, b = ordered[row]
+            boxes = at.lower[a], at.upper[a], at.lower[b], at.upper[b]
+            same = self.mesh_of[a] == self.mesh_of[b]
+            return examine(self._body(a, at), self._body(b, at), boxes, bool(same), self.tolerance)
+
+        found = run_tasks("clashes", look, range(len(ordered)), self.threads, self.progress)
+        real = [row for row, one in enumerate(found) if one.kind in ("hard", "containment", "duplicate")]
+        sizes = self.size[self.mesh_of[ordered[real]]].sum(axis=1) if real else np.empty(0, dtype=np.int64)
+        thorough = self._thorough(sizes)
+
+        def work(k: int) -> tuple[Way, float]:
+            a, b = (self._body(int(row), at) for row in ordered[real[k]])
+            return self._way(a, b, found[real[k]], bool(thorough[k]), ordered[real[k]], at), self._volume(a, b)
+
+        weights = [int(size) for size in sizes]
+        ways = dict(zip(real, run_tasks("depths", work, range(len(real)), self.threads, self.progress, weights)))
+        return [self._clash(ordered[row], one, ways.get(row), configuration) for row, one in enumerate(found)]
+
+    def near(self, pairs: Ints) -> list[Clash]:
+        """Of parts that do not meet: closer than the clearance, or touching within the tolerance."""
+        reach = max(self.clearance, self.tolerance)
+        ordered = self._ordered(pairs)
+        _build(self.scene, np.unique(self.mesh_of[ordered]), "pair_obbs", self.threads, self.progress)
+        tasks = _tasks(self.mesh_of, ordered)
+
+        def ask(task: tuple[int, int, Ints]) -> Distances:
+            one, other, rows = task
+            first, second = self.placed.rows[ordered[rows, 0]], self.placed.rows[ordered[rows, 1]]
+            meshes = self.scene.meshes
+            return distance(meshes[one], meshes[other], _matrices(first), _matrices(second), max_distance=reach, threads=1)
+
+        clashes = []
+        weights = [len(task[2]) for task in tasks]
+        for task, answer in zip(tasks, run_tasks("gaps", ask, tasks, self.threads, self.progress, weights)):
+            for k in np.flatnonzero(np.isfinite(answer.distance)):
+                gap = float(answer.distance[k])
+                kind = "contact" if gap <= self.tolerance else "clearance"
+                if kind == "clearance" and gap >= self.clearance:
+                    continue
+                ends = np.array([answer.point_a[k], answer.point_b[k]])
+                middle = ends.mean(axis=0)
+                where = Found(kind, middle, np.concatenate([middle[None], ends]), answer.normal[k], _NAN, None)
+                clashes.append(self._clash(ordered[task[2][k]], where, None, (), gap))
+        return clashes
+
+    def _ordered(self, pairs: Ints) -> Ints:
+        """(M, 2) with the part of the smaller key first: what A and B are does not depend on the order of parts."""
+        turned = np.array([self.keys[b] < self.keys[a] for a, b in pairs.tolist()], dtype=bool)
+        out = pairs.copy()
+        out[turned] = out[turned, ::-1]
+        return out
+
+    def _body(self, row: int, at: Placed) -> Body:
+        return body(self.scene.meshes[self.mesh_of[row]], at, int(row))
+
+    def _thorough(self, sizes: Ints) -> Bools:
+        """(N,) which clashes are searched in all directions; the smallest meshes first, until the work is too much."""
+        if self.search != "auto":
+            return np.full(len(sizes), self.search == "best")
+        order = np.argsort(sizes, kind="stable")
+        out = np.zeros(len(sizes), dtype=bool)
+        out[order] = (np.cumsum(sizes[order]) <= MOST_SEARCHED_ALL) & (sizes[order] <= MOST_SEARCHED)
+        if not out.all():
+            self.notes.append(
+                f"{(~out).sum()} clashes of large meshes have a depth that is a bound, found along some directions; "
+                'search="best" looks in all'
+            )
+        return out
+
+    def _way(self, a: Body, b: Body, found: Found, thorough: bool, rows: Ints, at: Placed) -> Way:
+        boxes = (at.lower[rows[0]], at.upper[rows[0]]), (at.lower[rows[1]], at.upper[rows[1]])
+        if found.kind == "duplicate":
+            # What is the same in one place is told by that; out of itself a way along some directions will do.
+            thorough = False
+        if thorough:
+            way = shortest_way(a, b)
+            if np.isfinite(way.depth):
+                return way
+        return bounded_way(a, b, found.met.normals if found.met is not None else np.empty((0, 3)), *boxes)
+
+    def _volume(self, a: Body, b: Body) -> float:
+        return self.cutter.common_volume(a, b) if self.cutter is not None else _NAN
+
+    def _clash(
+        self, rows: Ints, found: Found, way: tuple[Way, float] | None, configuration: tuple[float, ...], gap: float = 0.0
+    ) -> Clash:
+        a, b = int(rows[0]), int(rows[1])
+        parts = self.scene.parts
+        depth, normal, is_bound = 0.0, found.normal, False
+        if way is not None:
+            depth, normal, is_bound = way[0]
+        return Clash(
+            clash_id(self.keys[a], self.keys[b]), found.kind, a, b, parts[a].name, parts[b].name, parts[a].guid, parts[b].guid,
+            depth, is_bound, found.penetration, gap, normal, found.point, found.points, way[1] if way else _NAN, found.inside,
+            configuration=configuration,
+        )  # fmt: skip
+
+
+def _elsewhere(checker: _Checker, links: tuple[LinkPair, ...], known: set[tuple[int, int]]) -> list[Clash]:
+    """Clashes of links that do not meet at rest, in the configuration that shows them."""
+    clashes = []
+    robot = checker.scene.robot
+    assert robot is not None
+    for pair in links:
+        if pair.parts is None or pair.parts in known or pair.parts[::-1] in known or pair.at_rest:
+            continue
+        at = place(checker.scene, robot.poses([pair.configuration])[0])
+        clashes += checker.meeting(np.array([pair.parts], dtype=np.int64), at, pair.configuration)
+    return clashes
+
+
+def _tolerance(tolerance: float | None, placed: Placed) -> float:
+    lower, upper = placed.lower.min(axis=0), placed.upper.max(axis=0)
+    least = ROUNDING * float(max(np.abs(lower).max(), np.abs(upper).max()))
+    if tolerance is None:
+        return max(TOUCHING * float(np.linalg.norm(upper - lower)), least)
+    return max(as_positive(tolerance, "tolerance", zero=True), least)
+
+
+def _build(scene: Scene, meshes: Ints, what: str, threads: int | None, progress: Progress | None) -> None:
+    """Make trees before they are asked for, one mesh a thread."""
+    left = [int(row) for row in meshes if what not in scene.meshes[row].__dict__]
+    if left:
+        weights = [len(np.asarray(scene.meshes[row].faces)) for row in left]
+        label = {"pair_tree": "trees", "pair_obbs": "boxes of trees"}[what]
+        run_tasks(label, lambda row: getattr(scene.meshes[row], what), left, threads, progress, weights)
+
+
+def _tasks(mesh_of: Ints, pairs: Ints) -> list[tuple[int, int, Ints]]:
+    """Rows of pairs, grouped by their two meshes, some at a time: (mesh, mesh, rows)."""
+    if not len(pairs):
+        return []
+    meshes = mesh_of[pairs]
+    order = np.lexsort((meshes[:, 1], meshes[:, 0]))
+    sorted_meshes = meshes[order]
+    first = np.flatnonzero(np.concatenate([[True], (sorted_meshes[1:] != sorted_meshes[:-1]).any(axis=1)]))
+    tasks = []
+    for start, stop in zip(first, [*first[1:], len(order)]):
+        for k in range(start, stop, ROWS_PER_TASK):
+            rows = order[k : min(k + ROWS_PER_TASK, stop)]
+            tasks.append((int(sorted_meshes[start, 0]), int(sorted_meshes[start, 1]), rows))
+    return tasks
+
+
+def _matrices(rows: Floats) -> Floats:
+    """(N, 4, 4) of (N, 12) poses."""
+    out = np.zeros((len(rows), 4, 4))
+    out[:, :3, :3], out[:, :3, 3], out[:, 3, 3] = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:], 1.0
+    return out

@@ -1,0 +1,209 @@
+"""`Clash` and `ClashReport`: what a check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thud._core.arrays import Floats
+from thud.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from thud.io.scene.scene import Scene
+    from thud.report.clash.groups import Group
+    from thud.report.clash.robot import LinkPair
+
+#: Kinds of clashes, the gravest first. hard: the two overlap by more than the tolerance. containment: one is inside the other, and the
+#: surfaces do not meet. duplicate: the same surface twice in one place. clearance: apart, but closer than the clearance.
+#: contact: touching, or overlapping by no more than the tolerance.
+KINDS = ("hard", "containment", "duplicate", "clearance", "contact")
+
+#: What may have been decided about a clash.
+STATUSES = ("new", "open", "accepted", "resolved")
+
+
+@dataclass(frozen=True, eq=False)
+class Clash:
+    """Two parts that are where they should not both be. Metres, world frame.
+
+    Attributes
+    ----------
+    id : the same in every run on the same parts, however they are ordered
+    kind : one of `KINDS`
+    a, b : rows of the scene's parts; A has the smaller name
+    name_a, name_b : their full names
+    guid_a, guid_b : the global ids that the file gives them, or None
+    depth : B moved by depth * normal is free of A, which was tested; 0 for parts that are apart, NaN where no way was found
+    depth_is_bound : a shorter way may exist in a direction that was not tried
+    penetration : deepest point found of one surface below the other; NaN where a mesh is open and has no inside
+    gap : between the surfaces, 0 where they meet
+    normal : (3,) unit, from A to B; 0 if none is better than another
+    point : (3,) where it is
+    points : (K, 3) the extent of where the surfaces meet or are closest
+    volume : of what both fill, cubic metres; NaN where it was not computed
+    inside : "a" or "b", the one that is inside the other, or ""
+    status : "new", or what a baseline says: "open", "accepted", "resolved"
+    assignee, note : as a baseline has them
+    worse : a baseline knew it as less deep or of a milder kind
+    configuration : values of the robot's joints where it was found, or () for the parts as they stand
+    """
+
+    id: str
+    kind: str
+    a: int
+    b: int
+    name_a: str
+    name_b: str
+    guid_a: str | None
+    guid_b: str | None
+    depth: float
+    depth_is_bound: bool
+    penetration: float
+    gap: float
+    normal: Floats
+    point: Floats
+    points: Floats
+    volume: float = float("nan")
+    inside: str = ""
+    status: str = "new"
+    assignee: str = ""
+    note: str = ""
+    worse: bool = False
+    configuration: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Clash({self.id}, {self.kind}, {self.name_a!r}, {self.name_b!r}, {self.measure})"
+
+    @property
+    def measure(self) -> str:
+        """How deep, or how far apart, in words."""
+        if self.kind == "clearance" or (self.kind == "contact" and self.gap > 0.0):
+            return f"{length(self.gap)} apart"
+        if self.kind == "contact":
+            return "touching"
+        bound = "at most " if self.depth_is_bound else ""
+        return f"{bound}{length(self.depth)} deep" if np.isfinite(self.depth) else "no way out found"
+
+    def explain(self) -> str:
+        """One or two sentences: what is wrong, and what would mend it."""
+        a, b = self.name_a, self.name_b
+        if self.kind == "duplicate":
+            return f"{a} and {b} are the same surface in one place; one of them is probably superfluous."
+        if self.kind == "clearance":
+            return f"{a} and {b} are {length(self.gap)} apart, less than the clearance."
+        if self.kind == "contact":
+            return f"{a} and {b} touch." if self.gap == 0.0 else f"{a} and {b} touch within the tolerance ({self.measure})."
+        if self.kind == "containment":
+            inner, outer = (a, b) if self.inside == "a" else (b, a)
+            said = f"{inner} is inside {outer}; the surfaces do not meet."
+        else:
+            deep = f" by up to {length(self.penetration)}" if np.isfinite(self.penetration) else ""
+            said = f"{a} and {b} overlap{deep}."
+        if np.isfinite(self.volume):
+            said += f" They share {volume(self.volume)}."
+        if np.isfinite(self.depth):
+            way = ", ".join(f"{value + 0.0:.3g}" for value in np.round(self.normal, 4))
+            most = "at most " if self.depth_is_bound else ""
+            said += f" Moving {b} by {most}{length(self.depth)} along ({way}) parts them."
+        return said
+
+
+@dataclass(frozen=True, eq=False)
+class ClashReport:
+    """What a check found, the gravest first.
+
+    Attributes
+    ----------
+    scene : what was checked
+    clashes : every clash but contacts, ranked by kind, then depth
+    contacts : parts that only touch
+    tolerance, clearance : metres, as used
+    pairs_tested : pairs of parts that were near enough to be tested
+    pairs_ignored : near pairs that rules left out
+    known : clashes that a baseline accepts
+    gone : entries of the baseline whose clash is no longer there: id to (name, name)
+    links : pairs of a robot's links that collide always, sometimes or never
+    notes : what the check itself has to say (limits reached, packages missing)
+    """
+
+    scene: Scene
+    clashes: tuple[Clash, ...]
+    contacts: tuple[Clash, ...]
+    tolerance: float
+    clearance: float
+    pairs_tested: int
+    pairs_ignored: int
+    known: tuple[Clash, ...] = ()
+    gone: dict[str, tuple[str, str]] = field(default_factory=dict)
+    links: tuple[LinkPair, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.clashes)
+
+    def __iter__(self) -> Iterator[Clash]:
+        return iter(self.clashes)
+
+    def __repr__(self) -> str:
+        return f"ClashReport({self.summary()})"
+
+    def summary(self) -> str:
+        """One line."""
+        counts = [f"{count} {kind}" for kind in KINDS if (count := sum(clash.kind == kind for clash in self.clashes))]
+        said = f"{len(self.clashes)} clashes in {len(self.scene.parts)} parts"
+        if counts:
+            said += f": {', '.join(counts)}"
+        more = [f"{len(self.contacts)} contacts"] if self.contacts else []
+        more += [f"{len(self.known)} accepted"] if self.known else []
+        more += [f"{len(self.gone)} gone"] if self.gone else []
+        return said + (f"; {', '.join(more)}" if more else "")
+
+    def clash(self, identity: str) -> Clash:
+        """The clash of this id, or of the only id that begins so; contacts and accepted ones too."""
+        found = [clash for clash in (*self.clashes, *self.known, *self.contacts) if clash.id.startswith(identity)]
+        exact = [clash for clash in found if clash.id == identity]
+        if len(exact or found) != 1:
+            raise InvalidInputError(f"identity: {len(found)} clashes have an id that begins with {identity!r}; expected one")
+        return (exact or found)[0]
+
+    def groups(self, by: str = "auto") -> list[Group]:
+        """Clashes that belong together, see `thud.report.clash.groups`."""
+        from thud.report.clash.groups import group
+
+        return group(self.scene, self.clashes, by)
+
+    def poses(self, clash: Clash) -> Floats:
+        """(P, 7) poses of all parts where the clash was found."""
+        if clash.configuration and self.scene.robot is not None:
+            return self.scene.robot.poses([clash.configuration])[0]
+        poses = self.scene.poses()
+        return np.concatenate([poses.position.reshape(-1, 3), poses.quaternion.reshape(-1, 4)], axis=1)
+
+    def with_clashes(self, clashes: list[Clash], **changes: object) -> ClashReport:
+        """Ranked."""
+        return replace(self, clashes=tuple(sorted(clashes, key=rank)), **changes)  # type: ignore[arg-type]
+
+
+def rank(clash: Clash) -> tuple[int, float, str]:
+    """Sorts the gravest first: by kind, then depth, then gap."""
+    deep = clash.depth if np.isfinite(clash.depth) else np.inf
+    return KINDS.index(clash.kind), clash.gap - deep, clash.id
+
+
+def length(metres: float) -> str:
+    """With a unit in which it is easy to read."""
+    for factor, unit in ((1.0, "m"), (1e3, "mm"), (1e6, "µm")):
+        if abs(metres) * factor >= 1.0:
+            return f"{metres * factor:.3g} {unit}"
+    return "0 mm" if metres == 0.0 else f"{metres * 1e9:.3g} nm"
+
+
+def volume(cubic_metres: float) -> str:
+    """The same of a volume."""
+    for factor, unit in ((1.0, "m³"), (1e6, "cm³"), (1e9, "mm³")):
+        if abs(cubic_metres) * factor >= 1.0:
+            return f"{cubic_metres * factor:.3g} {unit}"
+    return f"{cubic_metres * 1e9:.3g} mm³"

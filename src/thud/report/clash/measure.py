@@ -1,0 +1,91 @@
+"""What two parts that meet, or are near, do to each other: kind, depth, points, volume."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thud._core.arrays import Floats
+from thud.queries import closest_point, contains
+from thud.report.clash.candidates import Placed
+from thud.report.clash.meeting import Body, Meeting, extent, meeting, penetration, spread
+from thud.report.clash.tolerances import MOST_SAMPLES
+from thud.report.clash.ways import freeing
+
+_NAN = float("nan")
+
+
+class Found(NamedTuple):
+    """What is known of two parts before the way out and the volume are."""
+
+    kind: str
+    point: Floats
+    points: Floats
+    normal: Floats
+    penetration: float
+    met: Meeting | None
+    inside: str = ""
+
+
+def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> Found:
+    """Two parts that meet.
+
+    boxes : lower and upper corner of A, then of B, world frame
+    """
+    lower_a, upper_a, lower_b, upper_b = boxes
+    lower, upper = np.maximum(lower_a, lower_b), np.minimum(upper_a, upper_b)
+    middle = 0.5 * (lower + upper)
+    if _coincide(a, b, boxes, same_mesh, tolerance):
+        corners = np.array([lower, upper])
+        return Found("duplicate", middle, np.concatenate([middle[None], corners]), np.zeros(3), _NAN, None)
+    met = meeting(a, b)
+    if met.count == 0:
+        inside = _inner(a, b)
+        inner = a if inside == "a" else b
+        points = extent(inner.place(np.asarray(inner.mesh.vertices)[np.unique(np.asarray(inner.mesh.faces))]))
+        low, high = (lower_a, upper_a) if inside == "a" else (lower_b, upper_b)
+        return Found("containment", 0.5 * (low + high), points, np.zeros(3), _NAN, met, inside)
+    points = extent(np.concatenate([met.start, met.end]))
+    deep, closed = _NAN, a.mesh.is_closed and b.mesh.is_closed
+    if closed:
+        deep = penetration(a, b, met, lower, upper)
+        if deep > tolerance:
+            return Found("hard", points[0], points, np.zeros(3), deep, met)
+    normal = freeing(a, b, met, 2.0 * tolerance)
+    if normal is None and not closed:
+        # Surfaces without an inside that cannot be parted by the tolerance cross.
+        return Found("hard", points[0], points, np.zeros(3), deep, met)
+    # A pin that fills its hole touches it all around: no normal is better than another, and it is no clash.
+    return Found("contact", points[0], points, np.zeros(3) if normal is None else normal, deep, met)
+
+
+def body(mesh: object, placed: Placed, row: int) -> Body:
+    """A part as it stands."""
+    return Body(mesh, placed.rows[row : row + 1])  # type: ignore[arg-type]
+
+
+def _coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> bool:
+    """Whether two surfaces are the same within the tolerance: every vertex of either lies on the other."""
+    lower_a, upper_a, lower_b, upper_b = boxes
+    if max(np.abs(lower_a - lower_b).max(), np.abs(upper_a - upper_b).max()) > tolerance:
+        return False
+    if same_mesh and np.abs(a.row - b.row).max() == 0.0:
+        return True
+    for one, other in ((a, b), (b, a)):
+        faces, vertices = np.asarray(one.mesh.faces), np.asarray(one.mesh.vertices)
+        # The middles too: of two boxes with common corners one may have its faces caved in.
+        some = faces[spread(len(faces), MOST_SAMPLES)]
+        points = one.place(np.concatenate([vertices[some[:, 0]], vertices[some].mean(axis=1)]))
+        if (closest_point(other.mesh, points, pose=other.pose, threads=1).distance > tolerance).any():
+            return False
+    return True
+
+
+def _inner(a: Body, b: Body) -> str:
+    """Which of two, whose surfaces do not meet, is inside the other."""
+    if a.mesh.is_closed:
+        # One connected part of B may be inside and another outside.
+        if contains(a.mesh, b.place(b.mesh.component_points), pose=a.pose, threads=1).any():
+            return "b"
+    return "a"
