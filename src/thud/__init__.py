@@ -45,6 +45,7 @@ _NAMES = {
     "overlap_patches": "thud.queries",
     "to_mesh": "thud.queries",
     "plot": "thud.report.plot",
+    "picture": "thud.report.clash.picture",
     "Terrain": "thud.terrain.tiles.terrain",
     "World": "thud.world.world",
     "warmup": "thud.warm",
@@ -87,6 +88,7 @@ _MODULES = {
     "io",
     "particles",
     "partitions",
+    "report",
     "terrain",
 }
 
@@ -154,10 +156,12 @@ __all__ = [
     "mass_properties",
     "overlap_patches",
     "particles",
+    "picture",
     "plot",
     "prepare",
     "raycast",
     "raycast_all",
+    "report",
     "shapes",
     "terrain",
     "to_mesh",
@@ -177,6 +181,7 @@ if TYPE_CHECKING:
         imagespace,
         io,
         particles,
+        report,
         shapes,
         terrain,
     )
@@ -201,6 +206,7 @@ if TYPE_CHECKING:
         to_mesh,
         triangle_pairs,
     )
+    from thud.report.clash.picture import picture
     from thud.report.plot import plot
     from thud.results import (
         CastStatus,

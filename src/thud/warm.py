@@ -35,7 +35,7 @@ _MODULES = (
     (("world",), ("broadphase.*", "world.*")),
     (("mesh", "world", "terrain", "particles", "imagespace"), ("bvh.radix", "bvh.morton_tree", "bvh.edge_table")),
     (("convex", "mesh"), ("geometry.rays", "convex.rows.distance")),
-    (("mesh",), ("bounds.*", "bvh.*", "mesh.*", "partitions.*", "geometry.mesh", "geometry.triangle_*")),
+    (("mesh",), ("bounds.*", "bvh.*", "mesh.*", "partitions.*", "geometry.mesh", "geometry.triangle_*", "report.*")),
 )
 
 

@@ -259,7 +259,7 @@ class _Checker:
         return Clash(
             clash_id(self.keys[a], self.keys[b]), found.kind, a, b, parts[a].name, parts[b].name, parts[a].guid, parts[b].guid,
             depth, is_bound, found.penetration, gap, normal, found.point, found.points, way[1] if way else _NAN, found.inside,
-            configuration=configuration,
+            configuration=configuration, curve=found.met.curve() if found.met is not None else np.empty((0, 2, 3)),
         )  # fmt: skip
 
 

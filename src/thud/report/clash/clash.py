@@ -43,6 +43,7 @@ class Clash:
     normal : (3,) unit, from A to B; 0 if none is better than another
     point : (3,) where it is
     points : (K, 3) the extent of where the surfaces meet or are closest
+    curve : (S, 2, 3) some of the segments in which triangles of the two cross, to be drawn
     volume : of what both fill, cubic metres; NaN where it was not computed
     inside : "a" or "b", the one that is inside the other, or ""
     status : "new", or what a baseline says: "open", "accepted", "resolved"
@@ -73,6 +74,7 @@ class Clash:
     note: str = ""
     worse: bool = False
     configuration: tuple[float, ...] = ()
+    curve: Floats = field(default_factory=lambda: np.empty((0, 2, 3)))
 
     def __repr__(self) -> str:
         return f"Clash({self.id}, {self.kind}, {self.name_a!r}, {self.name_b!r}, {self.measure})"

@@ -11,7 +11,7 @@ from thud import geometry
 from thud._core.arrays import Floats, Ints
 from thud.constants import TINY
 from thud.queries import closest_point, triangle_pairs
-from thud.report.clash.tolerances import MOST_PAIRS, MOST_POINTS, MOST_SAMPLES
+from thud.report.clash.tolerances import MOST_PAIRS, MOST_POINTS, MOST_SAMPLES, MOST_SEGMENTS
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
@@ -51,6 +51,12 @@ class Meeting(NamedTuple):
     end: Floats
     normals: Floats
     """(N, 3) unit normals of A's triangles, from A to B: outward, as those of B turned round."""
+
+    def curve(self) -> Floats:
+        """(S, 2, 3) some of the common segments."""
+        long = np.flatnonzero((self.start != self.end).any(axis=1))
+        some = long[spread(len(long), MOST_SEGMENTS)]
+        return np.stack([self.start[some], self.end[some]], axis=1)
 
 
 def meeting(a: Body, b: Body) -> Meeting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from thud.report.clash.clash import Clash, ClashReport, length, volume
@@ -53,7 +54,10 @@ def _clashes(groups: list[Group], report: ClashReport) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"tolerance {length(report.tolerance)}, clearance {length(report.clearance)}", title_style="dim")
+    above = _common(report)
+    where = f"in {plain(above)[:-1]}: " if above else ""
+    title = f"{where}tolerance {length(report.tolerance)}, clearance {length(report.clearance)}"
+    table = Table(title=Text(title), title_style="dim")
     for name in ("id", "kind", "parts"):
         table.add_column(name, overflow="fold")
     for name in ("depth or gap", "volume"):
@@ -62,13 +66,14 @@ def _clashes(groups: list[Group], report: ClashReport) -> Table:
     for group in groups:
         first = group.clashes[0]
         count = f" ×{len(group)}" if len(group) > 1 else ""
-        parts = plain(group.title) if len(group) > 1 else f"{_short(first.name_a)}\n{_short(first.name_b)}"
+        names = (plain(name.removeprefix(above)) for name in (first.name_a, first.name_b))
+        parts = plain(group.title).replace(plain(above), "") if len(group) > 1 else "\n".join(shortened(name, 60) for name in names)
         # Text, not markup: brackets in names are brackets.
         table.add_row(
             Text(first.id[:7], style="dim"),
             Text(f"{group.kind}{count}", style=_STYLE[group.kind]),
             Text(parts),
-            Text(_measure(first)),
+            Text(first.measure),
             Text(volume(first.volume) if first.volume == first.volume else "–"),
             Text(plain(_status(first))),
         )
@@ -95,12 +100,11 @@ def _links(report: ClashReport, rows: int) -> Table:
     return table
 
 
-def _measure(clash: Clash) -> str:
-    return clash.measure
-
-
-def _short(name: str) -> str:
-    return shortened(plain(name), 60)
+def _common(report: ClashReport) -> str:
+    """The levels that all names begin with: said once, they need not be said in every row."""
+    names = [part.parent for part in report.scene.parts]
+    levels = os.path.commonprefix([name.split("/") for name in names]) if names and all(names) else []
+    return "/".join([*levels, ""]) if levels else ""
 
 
 def _status(clash: Clash) -> str:

@@ -19,6 +19,9 @@ MOST_SAMPLES = 3000
 #: Points that a clash is told by (a count): the extent of a patch and its middle.
 MOST_POINTS = 8
 
+#: Segments of the crossing that are kept to be drawn (a count).
+MOST_SEGMENTS = 400
+
 #: Triangles of two meshes together (a count) up to which the way out is searched in all directions, some 4 us a triangle; beyond, only
 #: along some directions, and the depth is a bound.
 MOST_SEARCHED = 600_000

@@ -1,0 +1,133 @@
+"""A small assembly with known clashes, made by code: a pump on its base plate."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import numpy as np
+
+from thud._core.atomic import replaced
+from thud.errors import MissingExtraError
+from thud.io.scene.scene import Scene
+from thud.shapes.triangle_mesh import TriangleMesh
+
+#: What a check with a clearance of 1 mm finds: kind, the two parts, and depth or gap in metres. A round of n corners has flat sides,
+#: which are nearer by the cosine of half a step.
+EXPECTED = (
+    ("hard", "pump unit/bolts/bolt.1", "pump unit/frame/base plate", 0.010),
+    ("hard", "pump unit/bolts/bolt.2", "pump unit/frame/base plate", 0.010),
+    ("hard", "pump unit/bolts/bolt.3", "pump unit/frame/base plate", 0.010),
+    ("hard", "pump unit/bolts/bolt.4", "pump unit/frame/base plate", 0.010),
+    ("hard", "pump unit/piping/cable tray", "pump unit/piping/outlet pipe", 0.004),
+    ("containment", "pump unit/motor/body", "pump unit/spares/washer", None),
+    ("duplicate", "pump unit/sensors/probe", "pump unit/sensors/probe copy", None),
+    ("clearance", "pump unit/drive/coupling", "pump unit/drive/shaft", 0.0005),
+)
+
+#: Corners of a round.
+_ROUND = 48
+
+
+def assembly() -> Scene:
+    """The scene: 18 parts, of which four bolts, two feet and two probes share a mesh each."""
+    bolt = _lathe([(0.0, -0.010), (0.004, -0.010), (0.004, 0.0), (0.008, 0.0), (0.008, 0.006), (0.0, 0.006)])
+    foot, probe = _box(0.02, 0.06, 0.03), _lathe([(0.0, 0.0), (0.006, 0.0), (0.006, 0.03), (0.0, 0.03)])
+    lying = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+    upright = (1.0, 0.0, 0.0, 0.0)
+    plate, tray = _box(0.44, 0.20, 0.02), _box(0.02, 0.16, 0.02)
+    motor, casing = _rod(0.05, 0.16), _rod(0.055, 0.06)
+    shaft, coupling = _rod(0.012, 0.10), _tube(0.0125, 0.024, 0.04)
+    pipe, flange = _tube(0.012, 0.016, 0.14), _tube(0.016, 0.03, 0.008)
+    washer, stem = _tube(0.005, 0.012, 0.002), _rod(0.008, 0.05)
+    parts = [
+        ("frame/base plate", plate, (0.0, 0.0, -0.01), upright),
+        *((f"frame/foot.{k + 1}", foot, (x, y, 0.015), upright) for k, (x, y) in enumerate(_FEET)),
+        *((f"bolts/bolt.{k + 1}", bolt, (x, y, 0.0), upright) for k, (x, y) in enumerate(_HOLES)),
+        # Lying on its feet: a flat side of its round is below.
+        ("motor/body", motor, (-0.10, 0.0, 0.03 + 0.05 * np.cos(np.pi / _ROUND)), lying),
+        ("drive/shaft", shaft, (0.03, 0.0, 0.08), lying),
+        ("drive/coupling", coupling, (0.02, 0.0, 0.08), lying),
+        ("pump/casing", casing, (0.11, 0.0, 0.08), lying),
+        ("pump/stem", stem, (0.165, 0.0, 0.08), lying),
+        ("piping/outlet pipe", pipe, (0.11, 0.0, 0.21), upright),
+        ("piping/flange", flange, (0.11, 0.0, 0.20), upright),
+        # The pipe's flat side is at 16 mm times the cosine: 4 mm of the tray are in it.
+        ("piping/cable tray", tray, (0.11 + 0.016 * np.cos(np.pi / _ROUND) + 0.01 - 0.004, 0.0, 0.25), upright),
+        ("sensors/probe", probe, (-0.10, 0.08, 0.0), upright),
+        ("sensors/probe copy", probe, (-0.10, 0.08, 0.0), upright),
+        ("spares/washer", washer, (-0.08, 0.01, 0.07), upright),
+    ]
+    poses = np.array([[*position, *quaternion] for _, _, position, quaternion in parts], dtype=np.float64)
+    return Scene.from_parts([f"pump unit/{name}" for name, *_ in parts], [mesh for _, mesh, *_ in parts], poses)
+
+
+_FEET = ((-0.15, 0.0), (-0.05, 0.0))
+_HOLES = ((-0.20, -0.08), (-0.20, 0.08), (0.20, -0.08), (0.20, 0.08))
+
+
+def write_assembly(path: str | os.PathLike[str], scene: Scene | None = None) -> None:
+    """The assembly, or another scene, as a GLB file, y up as that format has it."""
+    try:
+        import trimesh
+    except ImportError:
+        raise MissingExtraError.for_package("trimesh", "app") from None
+    scene = assembly() if scene is None else scene
+    # z up to y up.
+    turn = np.eye(4)
+    turn[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]
+    graph = trimesh.Scene()
+    levels: set[str] = set()
+    for row, mesh in enumerate(scene.meshes):
+        graph.geometry[f"mesh {row}"] = trimesh.Trimesh(np.asarray(mesh.vertices), np.asarray(mesh.faces), process=False)
+    for part in scene.parts:
+        above = "world"
+        names = part.name.split("/")
+        for depth in range(1, len(names)):
+            level = "/".join(names[:depth])
+            if level not in levels:
+                levels.add(level)
+                graph.graph.update(level, above, matrix=turn if above == "world" else np.eye(4))
+            above = level
+        matrix = part.pose.matrix if above != "world" else turn @ part.pose.matrix
+        graph.graph.update(part.name, above, matrix=matrix, geometry=f"mesh {part.mesh}")
+    found = io.BytesIO(graph.export(file_type="glb"))
+    with replaced(path) as file:
+        file.write(found.getvalue())
+
+
+def _box(x: float, y: float, z: float) -> TriangleMesh:
+    from thud.shapes.box import Box
+
+    return Box([0.5 * x, 0.5 * y, 0.5 * z]).to_mesh()
+
+
+def _rod(radius: float, length: float) -> TriangleMesh:
+    return _lathe([(0.0, -0.5 * length), (radius, -0.5 * length), (radius, 0.5 * length), (0.0, 0.5 * length)])
+
+
+def _tube(inner: float, outer: float, length: float) -> TriangleMesh:
+    h = 0.5 * length
+    return _lathe([(inner, -h), (outer, -h), (outer, h), (inner, h), (inner, -h)])
+
+
+def _lathe(profile: list[tuple[float, float]]) -> TriangleMesh:
+    """A profile of (radius, height), counter-clockwise, turned about z. It begins and ends on the axis, or where it began."""
+    angle = 2.0 * np.pi * (np.arange(_ROUND) + 0.5) / _ROUND
+    rings, vertices, count = [], [], 0
+    closed = profile[0] == profile[-1]
+    for radius, height in profile[:-1] if closed else profile:
+        if radius == 0.0:
+            rings.append(np.full(_ROUND, count))
+            vertices.append(np.array([[0.0, 0.0, height]]))
+        else:
+            rings.append(count + np.arange(_ROUND))
+            vertices.append(np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(_ROUND, height)], axis=1))
+        count += len(vertices[-1])
+    faces = []
+    for low, high in zip(rings, [*rings[1:], rings[0]] if closed else rings[1:]):
+        here, there = np.roll(low, -1), np.roll(high, -1)
+        faces += [np.stack([low, here, there], axis=1), np.stack([low, there, high], axis=1)]
+    rows = np.concatenate(faces)
+    rows = rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 1] != rows[:, 2]) & (rows[:, 2] != rows[:, 0])]
+    return TriangleMesh(np.concatenate(vertices), rows)
