@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from thud.cli import checkout, demo, rain, terrain, terrain_build, terrain_fly, terrain_picture, warmup
+from thud.cli import check, checkout, demo, rain, terrain, terrain_build, terrain_fly, terrain_picture, warmup
 
 app = typer.Typer(name="thud", help="What touches what, where, how deep and when.", no_args_is_help=True, add_completion=False)
+app.command("check")(check.check)
 app.command("demo")(demo.demo)
 app.command("rain")(rain.rain)
 # Each of its files adds a command.

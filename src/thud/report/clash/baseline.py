@@ -137,9 +137,7 @@ class Baseline:
             keep = before is not None and before.status == status == "accepted" and key not in wanted
             like = before if keep and before is not None else clash
             assignee = owners.get(key, before.assignee if before is not None else "")
-            entries[key] = Entry(
-                status, assignee, said, like.kind, like.depth, like.gap, clash.name_a, clash.name_b
-            )
+            entries[key] = Entry(status, assignee, said, like.kind, like.depth, like.gap, clash.name_a, clash.name_b)
         for key in report.gone:
             entries[key] = replace(entries[key], status="resolved")
         return Baseline(entries)

@@ -60,7 +60,10 @@ def write_bcf(
             at = place(report.scene, report.poses(clash)) if clash.configuration else placed
             assert at is not None
             image = (pictures or {}).get(clash.id)
-            put(f"{topic}/markup.bcf", _bytes(_markup(report, clash, number, topic, viewpoint, stamp, author, image is not None)))
+            put(
+                f"{topic}/markup.bcf",
+                _bytes(_markup(report, clash, number, topic, viewpoint, stamp, author, image is not None)),
+            )
             put(f"{topic}/viewpoint.bcfv", _bytes(_view(clash, clash_view(clash, at.lower, at.upper), viewpoint)))
             if image is not None:
                 put(f"{topic}/snapshot.png", image)

@@ -97,7 +97,9 @@ def check(
     links: tuple[LinkPair, ...] = ()
     if scene.robot is not None and configurations:
         links = link_pairs(scene, rules, configurations, seed, threads, progress)
-        clashes += _elsewhere(checker, links, {(clash.a, clash.b) for clash in clashes if clash.kind not in ("contact", "clearance")})
+        clashes += _elsewhere(
+            checker, links, {(clash.a, clash.b) for clash in clashes if clash.kind not in ("contact", "clearance")}
+        )
     touching = [clash for clash in clashes if clash.kind == "contact"]
     if rules.touching == "clash":
         touching = []
@@ -206,7 +208,7 @@ class _Checker:
                     continue
                 ends = np.array([answer.point_a[k], answer.point_b[k]])
                 middle = ends.mean(axis=0)
-                where = Found(kind, middle, np.concatenate([middle[None], ends]), answer.normal[k], _NAN, None)
+                where = Found(kind, middle, ends, answer.normal[k], _NAN, None)
                 clashes.append(self._clash(ordered[task[2][k]], where, None, (), gap))
         return clashes
 
@@ -248,6 +250,10 @@ class _Checker:
     def _volume(self, a: Body, b: Body) -> float:
         return self.cutter.common_volume(a, b) if self.cutter is not None else _NAN
 
+    def _smaller(self, a: int, b: int) -> str:
+        size_a, size_b = (float(np.linalg.norm(self.placed.upper[row] - self.placed.lower[row])) for row in (a, b))
+        return "a" if size_a < size_b else "b"
+
     def _clash(
         self, rows: Ints, found: Found, way: tuple[Way, float] | None, configuration: tuple[float, ...], gap: float = 0.0
     ) -> Clash:
@@ -259,7 +265,7 @@ class _Checker:
         return Clash(
             clash_id(self.keys[a], self.keys[b]), found.kind, a, b, parts[a].name, parts[b].name, parts[a].guid, parts[b].guid,
             depth, is_bound, found.penetration, gap, normal, found.point, found.points, way[1] if way else _NAN, found.inside,
-            configuration=configuration, curve=found.met.curve() if found.met is not None else np.empty((0, 2, 3)),
+            self._smaller(a, b), configuration=configuration, curve=found.met.curve() if found.met is not None else np.empty((0, 2, 3)),
         )  # fmt: skip
 
 

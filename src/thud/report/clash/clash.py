@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -41,11 +42,12 @@ class Clash:
     penetration : deepest point found of one surface below the other; NaN where a mesh is open and has no inside
     gap : between the surfaces, 0 where they meet
     normal : (3,) unit, from A to B; 0 if none is better than another
-    point : (3,) where it is
+    point : (3,) the middle of where they meet or are closest
     points : (K, 3) the extent of where the surfaces meet or are closest
     curve : (S, 2, 3) some of the segments in which triangles of the two cross, to be drawn
     volume : of what both fill, cubic metres; NaN where it was not computed
     inside : "a" or "b", the one that is inside the other, or ""
+    smaller : "a" or "b", the one with the smaller box: what one would rather move
     status : "new", or what a baseline says: "open", "accepted", "resolved"
     assignee, note : as a baseline has them
     worse : a baseline knew it as less deep or of a milder kind
@@ -69,6 +71,7 @@ class Clash:
     points: Floats
     volume: float = float("nan")
     inside: str = ""
+    smaller: str = "b"
     status: str = "new"
     assignee: str = ""
     note: str = ""
@@ -107,9 +110,11 @@ class Clash:
         if np.isfinite(self.volume):
             said += f" They share {volume(self.volume)}."
         if np.isfinite(self.depth):
-            way = ", ".join(f"{value + 0.0:.3g}" for value in np.round(self.normal, 4))
+            # B goes along the normal, A against it.
+            moved, along = (b, self.normal) if self.smaller == "b" else (a, -self.normal)
+            way = ", ".join(f"{value + 0.0:.3g}" for value in np.round(along, 4))
             most = "at most " if self.depth_is_bound else ""
-            said += f" Moving {b} by {most}{length(self.depth)} along ({way}) parts them."
+            said += f" Moving {moved} by {most}{length(self.depth)} along ({way}) parts them."
         return said
 
 
@@ -162,6 +167,13 @@ class ClashReport:
         more += [f"{len(self.known)} accepted"] if self.known else []
         more += [f"{len(self.gone)} gone"] if self.gone else []
         return said + (f"; {', '.join(more)}" if more else "")
+
+    @property
+    def above(self) -> str:
+        """The levels that the names of all parts begin with, with a "/" at the end, or "": said once, they need not be repeated."""
+        parents = [part.parent.split("/") for part in self.scene.parts if part.parent]
+        levels = os.path.commonprefix(parents) if len(parents) == len(self.scene.parts) else []
+        return "/".join([*levels, ""]) if levels else ""
 
     def clash(self, identity: str) -> Clash:
         """The clash of this id, or of the only id that begins so; contacts and accepted ones too."""

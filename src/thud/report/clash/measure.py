@@ -37,8 +37,7 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
     lower, upper = np.maximum(lower_a, lower_b), np.minimum(upper_a, upper_b)
     middle = 0.5 * (lower + upper)
     if _coincide(a, b, boxes, same_mesh, tolerance):
-        corners = np.array([lower, upper])
-        return Found("duplicate", middle, np.concatenate([middle[None], corners]), np.zeros(3), _NAN, None)
+        return Found("duplicate", middle, np.array([lower, upper]), np.zeros(3), _NAN, None)
     met = meeting(a, b)
     if met.count == 0:
         inside = _inner(a, b)
@@ -46,18 +45,19 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
         points = extent(inner.place(np.asarray(inner.mesh.vertices)[np.unique(np.asarray(inner.mesh.faces))]))
         low, high = (lower_a, upper_a) if inside == "a" else (lower_b, upper_b)
         return Found("containment", 0.5 * (low + high), points, np.zeros(3), _NAN, met, inside)
-    points = extent(np.concatenate([met.start, met.end]))
+    ends = np.concatenate([met.start, met.end])
+    points, where = extent(ends), 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     deep, closed = _NAN, a.mesh.is_closed and b.mesh.is_closed
     if closed:
         deep = penetration(a, b, met, lower, upper)
         if deep > tolerance:
-            return Found("hard", points[0], points, np.zeros(3), deep, met)
+            return Found("hard", where, points, np.zeros(3), deep, met)
     normal = freeing(a, b, met, 2.0 * tolerance)
     if normal is None and not closed:
         # Surfaces without an inside that cannot be parted by the tolerance cross.
-        return Found("hard", points[0], points, np.zeros(3), deep, met)
+        return Found("hard", where, points, np.zeros(3), deep, met)
     # A pin that fills its hole touches it all around: no normal is better than another, and it is no clash.
-    return Found("contact", points[0], points, np.zeros(3) if normal is None else normal, deep, met)
+    return Found("contact", where, points, np.zeros(3) if normal is None else normal, deep, met)
 
 
 def body(mesh: object, placed: Placed, row: int) -> Body:

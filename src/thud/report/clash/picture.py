@@ -24,6 +24,9 @@ from thud.report.raster import draw_triangles
 #: Colours of A and B, of other parts, and of where they meet, 0 to 1: blue and orange, which differ for the colour-blind too.
 COLOR_A, COLOR_B, COLOR_REST, COLOR_MARK = (0.16, 0.42, 0.82), (0.96, 0.58, 0.12), (0.62, 0.66, 0.7), (0.85, 0.04, 0.16)
 
+#: How much of what is hidden shines through, 0 to 1; of what is inside something, the second number.
+THROUGH = (0.18, 0.45)
+
 #: Triangles of a part in colour, and of all others together (counts): more than pixels show.
 _FINE_TRIANGLES, _REST_TRIANGLES = 200_000, 400_000
 
@@ -111,11 +114,11 @@ class Painter:
                 canvas.draw(rest, row, *self._mesh(row, self._each), at.rows[row])
         image = canvas.background()
         image = canvas.glass(image, rest, 0.33)
-        image = canvas.pair(image, first, second)
+        image = canvas.pair(image, first, second, THROUGH[clash.kind == "containment"])
         nearest = np.maximum(first.near, second.near)
         image = canvas.glass(image, rest, 0.14, (rest.near > nearest) & (nearest > 0.0))
         canvas.lines(image, clash.curve, COLOR_MARK, 1.3)
-        canvas.dots(image, clash.points[1:], 0.003)
+        canvas.dots(image, clash.points, 0.003)
         canvas.dots(image, clash.point[None], 0.008)
         return canvas.finish(image)
 
@@ -128,7 +131,7 @@ class Painter:
         for row in range(len(self.scene.parts)):
             canvas.draw(marked if row in chosen else rest, row, *self._mesh(row, 4 * self._each), at.rows[row])
         image = canvas.glass(canvas.background(), rest, 0.45 if chosen else 1.0)
-        image = canvas.pair(image, nothing, marked)
+        image = canvas.pair(image, nothing, marked, 0.0)
         return canvas.finish(canvas.glass(image, rest, 0.22, (rest.near > marked.near) & (marked.near > 0.0)))
 
     def _mesh(self, row: int, most: int) -> tuple[Floats, Ints]:
@@ -201,7 +204,7 @@ class _Canvas:
     def draw(self, layer: _Layer, owner: int, vertices: Floats, faces: Ints, row: Floats) -> None:
         """A mesh at a pose."""
         points = vertices @ row[:9].reshape(3, 3).T + row[9:]
-        drawn = np.ascontiguousarray(faces)
+        points, drawn = self._clipped(points, np.ascontiguousarray(faces))
         arguments = (self.project(points), drawn, owner, layer.faces, self.width, self.height)
         draw_triangles(0, len(drawn), *arguments, layer.near, layer.owner, layer.face)
         corner = points[drawn]
@@ -211,6 +214,33 @@ class _Canvas:
         normal *= np.where(np.einsum("ni,ni->n", normal, corner[:, 0] - self.view.eye) > 0.0, -1.0, 1.0)[:, None]
         layer.normals.append(normal.astype(np.float32))
         layer.faces += len(drawn)
+
+    def _clipped(self, points: Floats, faces: Ints) -> tuple[Floats, Ints]:
+        """Triangles that reach behind the eye, cut at the nearest distance; those all behind it are gone."""
+        depth = (points - self.view.eye) @ self.view.direction - 1.001 * self._near
+        ahead = (depth > 0.0)[faces]
+        count = ahead.sum(axis=1)
+        if (count == 3).all():
+            return points, faces
+        kept, more, start = [faces[count == 3]], [points], len(points)
+        for many in (1, 2):
+            # The corner that is alone on its side comes first; the order of the three stays.
+            cut = faces[count == many]
+            alone = (ahead[count == many] == (many == 1)).argmax(axis=1)
+            cut = np.take_along_axis(cut, (alone[:, None] + np.arange(3)) % 3, axis=1)
+            if not len(cut):
+                continue
+            ends = []
+            for k in (1, 2):
+                share = depth[cut[:, 0]] / (depth[cut[:, 0]] - depth[cut[:, k]])
+                more.append(points[cut[:, 0]] + share[:, None] * (points[cut[:, k]] - points[cut[:, 0]]))
+                ends.append(start + np.arange(len(cut)))
+                start += len(cut)
+            if many == 1:
+                kept.append(np.stack([cut[:, 0], ends[0], ends[1]], axis=1))
+            else:
+                kept += [np.stack([ends[0], cut[:, 1], cut[:, 2]], axis=1), np.stack([ends[0], cut[:, 2], ends[1]], axis=1)]
+        return np.concatenate(more), np.ascontiguousarray(np.concatenate(kept))
 
     def light(self, layer: _Layer) -> npt.NDArray[np.float32]:
         """(subpixels, 1) how bright the surface is."""
@@ -233,8 +263,8 @@ class _Canvas:
             image[self._edges(layer, 0.75) & seen] *= np.float32(1.0 - 0.45 * alpha)
         return image
 
-    def pair(self, image: npt.NDArray[np.float32], first: _Layer, second: _Layer) -> npt.NDArray[np.float32]:
-        """A and B; where one hides the other, it shines through."""
+    def pair(self, image: npt.NDArray[np.float32], first: _Layer, second: _Layer, through: float) -> npt.NDArray[np.float32]:
+        """A and B; where one hides the other, that shines through."""
         shades = []
         for layer, color in ((first, COLOR_A), (second, COLOR_B)):
             shade = np.array(color, dtype=np.float32) * self.light(layer)
@@ -244,7 +274,7 @@ class _Canvas:
         both = first.seen & second.seen
         ahead = (first.near >= second.near)[both, None]
         front, behind = np.where(ahead, shades[0][both], shades[1][both]), np.where(ahead, shades[1][both], shades[0][both])
-        image[both] = np.float32(0.66) * front + np.float32(0.34) * behind
+        image[both] = front + np.float32(through) * (behind - front)
         return image
 
     def _edges(self, layer: _Layer, cosine: float) -> Bools:
@@ -253,7 +283,10 @@ class _Canvas:
         normal = layer.normal.reshape(self.height, self.width, 3)
         edge = np.zeros((self.height, self.width), dtype=bool)
         face = layer.face.reshape(self.height, self.width)
-        for here, ahead in (((slice(None, -1),), (slice(1, None),)), ((slice(None), slice(None, -1)), (slice(None), slice(1, None)))):
+        for here, ahead in (
+            ((slice(None, -1),), (slice(1, None),)),
+            ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
+        ):
             change = owner[here] != owner[ahead]
             # Only where the triangle changes can the direction do.
             rows = np.nonzero((face[here] != face[ahead]) & ~change)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from thud.report.clash.clash import Clash, ClashReport, length, volume
@@ -54,7 +53,7 @@ def _clashes(groups: list[Group], report: ClashReport) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    above = _common(report)
+    above = report.above
     where = f"in {plain(above)[:-1]}: " if above else ""
     title = f"{where}tolerance {length(report.tolerance)}, clearance {length(report.clearance)}"
     table = Table(title=Text(title), title_style="dim")
@@ -67,7 +66,9 @@ def _clashes(groups: list[Group], report: ClashReport) -> Table:
         first = group.clashes[0]
         count = f" ×{len(group)}" if len(group) > 1 else ""
         names = (plain(name.removeprefix(above)) for name in (first.name_a, first.name_b))
-        parts = plain(group.title).replace(plain(above), "") if len(group) > 1 else "\n".join(shortened(name, 60) for name in names)
+        parts = (
+            plain(group.title).replace(plain(above), "") if len(group) > 1 else "\n".join(shortened(name, 60) for name in names)
+        )
         # Text, not markup: brackets in names are brackets.
         table.add_row(
             Text(first.id[:7], style="dim"),
@@ -98,13 +99,6 @@ def _links(report: ClashReport, rows: int) -> Table:
             Text(values),
         )
     return table
-
-
-def _common(report: ClashReport) -> str:
-    """The levels that all names begin with: said once, they need not be said in every row."""
-    names = [part.parent for part in report.scene.parts]
-    levels = os.path.commonprefix([name.split("/") for name in names]) if names and all(names) else []
-    return "/".join([*levels, ""]) if levels else ""
 
 
 def _status(clash: Clash) -> str:

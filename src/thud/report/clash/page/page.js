@@ -12,7 +12,7 @@
 
   // ---- head ----
   at("title").textContent = data.title;
-  at("summary").textContent = data.summary;
+  at("summary").textContent = (data.above ? data.above.slice(0, -1) + ": " : "") + data.summary;
   for (const [name, value] of data.facts) {
     const box = make("div");
     box.append(make("dt", name), make("dd", value));
@@ -22,6 +22,8 @@
   // ---- table ----
   const KINDS = ["hard", "containment", "duplicate", "clearance", "contact"];
   const name = (row) => data.names[row] || "";
+  // What all names begin with is said once.
+  const short = (row) => (name(row).startsWith(data.above) ? name(row).slice(data.above.length) : name(row));
   const severity = (c) => (c.kind === "clearance" || c.kind === "contact" ? -(c.gap || 0) : c.depth === null ? 1e300 : c.depth);
   const COLUMNS = [
     ["#", (c) => c.rank],
@@ -124,12 +126,22 @@
       kind.append(" ", button);
     }
     row.append(
-      make("td", String(c.rank)), kind, make("td", name(c.a)), make("td", name(c.b)), make("td", c.measure, "number"),
+      make("td", String(c.rank)), kind, path(short(c.a)), path(short(c.b)), make("td", c.measure, "number"),
       make("td", c.volume_text || "–", "number"), make("td", c.status + (c.worse ? ", worse" : "") + (c.assignee ? ", " + c.assignee : "")),
       make("td", c.id.slice(0, 7), "id"));
     row.addEventListener("click", () => choose(c));
     row.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(c); });
     return row;
+  }
+
+  // A path may be broken after each of its levels.
+  function path(text) {
+    const cell = make("td", undefined, "name");
+    text.split("/").forEach((level, k, levels) => {
+      cell.append(k + 1 < levels.length ? level + "/" : level);
+      if (k + 1 < levels.length) cell.append(make("wbr"));
+    });
+    return cell;
   }
 
   function choose(c) {
@@ -195,7 +207,7 @@
   });
 
   function makeViewer(canvas, message) {
-    const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+    const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, preserveDrawingBuffer: true });
     const say = (text) => { message.textContent = text; message.hidden = !text; };
     if (!gl) {
       say("This browser shows no WebGL 2, so there is no 3D view; the pictures are below.");
@@ -330,7 +342,7 @@
       gl.enable(gl.BLEND);
       gl.depthMask(false);
       gl.depthFunc(gl.GREATER);
-      own.forEach((row, k) => part(row, [...colors[k], 0.3]));
+      own.forEach((row, k) => part(row, [...colors[k], clash.kind === "containment" ? 0.45 : 0.18]));
       // The rest as glass: only its nearest surface.
       if (rest || !clash) {
         const others = data.parts.map((_, row) => row).filter((row) => !own.includes(row));

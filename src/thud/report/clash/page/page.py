@@ -96,7 +96,9 @@ def _fitting(rows: tuple[Clash, ...], pictures: Mapping[str, bytes], room: int) 
     return kept
 
 
-def _data(report: ClashReport, rows: tuple[Clash, ...], pictures: Mapping[str, bytes], title: str, group: str) -> dict[str, Any]:
+def _data(
+    report: ClashReport, rows: tuple[Clash, ...], pictures: Mapping[str, bytes], title: str, group: str
+) -> dict[str, Any]:
     scene = report.scene
     at = place(scene) if scene.parts else None
     origin = 0.5 * (at.lower.min(axis=0) + at.upper.max(axis=0)) if at is not None else np.zeros(3)
@@ -113,6 +115,7 @@ def _data(report: ClashReport, rows: tuple[Clash, ...], pictures: Mapping[str, b
         "rows_left_out": len(report.clashes) - len(rows),
         "field": FIELD,
         "parts": [[part.mesh, *_matrix(at.rows[row], origin)] for row, part in enumerate(scene.parts)] if at is not None else [],
+        "above": plain(report.above),
         "names": {row: plain(scene.parts[row].name) for row in named},
         "whole": _camera(whole.eye, whole.target, whole.up, origin) if whole is not None else None,
         "groups": [{"title": plain(one.title), "count": len(one)} for one in groups],
@@ -170,7 +173,7 @@ def _clash(
         "guids": [plain(clash.guid_a or ""), plain(clash.guid_b or "")],
         "point": [round(float(value), 9) for value in clash.point],
         "normal": [round(float(value), 6) for value in clash.normal],
-        "marks": _numbers(clash.points - origin),
+        "marks": _numbers(np.concatenate([clash.point[None], clash.points]) - origin),
         "curve": _numbers(curve - origin),
         "camera": _camera(view.eye, view.target, view.up, origin),
         "group": group,
