@@ -94,7 +94,20 @@ def test_architecture_names_files_that_exist() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["", "broadphase", "cluster", "continuous", "errors", "geometry", "imagespace", "io", "particles", "shapes", "terrain"],
+    [
+        "",
+        "broadphase",
+        "cluster",
+        "continuous",
+        "errors",
+        "geometry",
+        "imagespace",
+        "io",
+        "particles",
+        "report",
+        "shapes",
+        "terrain",
+    ],
 )
 def test_dir_shows_public_names_and_nothing_else(module: str) -> None:
     found = importlib.import_module(f"thud.{module}".rstrip("."))

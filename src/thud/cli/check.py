@@ -1,8 +1,10 @@
-"""`thud check FILES`: what collides in an assembly, as a table and as files. Exit code 0: nothing new; 1: clashes; 2: an error."""
+"""`thud check FILES`: what collides in an assembly, as a table and as files. Exit code 0: nothing new, 1: clashes, 2:
+error."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -174,7 +176,8 @@ def _run(given: dict[str, Any]) -> ClashReport:
     rules = _rules(given)
     before = load_or_empty(given["baseline"], missing_ok=changes) if given["baseline"] is not None else None
     _check_outputs(given)
-    console = Console()
+    # In a file or a pipe there is no width to keep to.
+    console = Console() if sys.stdout.isatty() else Console(width=132)
     with _progress(given["quiet"]) as progress:
         scene = _scene(given, progress)
         report = run_check(
@@ -218,7 +221,7 @@ def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
         files.append(given["demo"])
     if not files:
         raise InvalidInputError("expected files to check, or --demo FILE.glb for a small assembly with known clashes")
-    raised = {}
+    raised: dict[str, Any] = {}
     for text in given["limit"] or ():
         name, _, value = text.partition("=")
         if name not in SceneLimits.__dataclass_fields__:

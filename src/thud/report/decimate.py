@@ -14,8 +14,8 @@ _CLOSE = 0.6
 
 
 def decimated(vertices: Floats, faces: Ints, most: int) -> tuple[Floats, Ints]:
-    """The triangles, or at most `most` that look like them: corners in one cell of a grid become their mean. For pictures alone: what
-    comes out need not be closed, and thin walls may become one."""
+    """The triangles, or at most `most` that look like them: corners in one cell of a grid become their mean. For pictures
+    alone: what comes out need not be closed, and thin walls may become one."""
     if len(faces) <= most:
         used, rows = np.unique(faces, return_inverse=True)
         return vertices[used], rows.reshape(faces.shape)

@@ -11,8 +11,8 @@ from thud._core.decorators import kernel
 def draw_triangles(start, stop, points, faces, owner, first_face, width, height, near_out, owner_out, face_out):
     """Draw rows [start, stop) of `faces`.
 
-    points : (V, 3) pixels to the right and down, and 1 / distance along the view, which is linear on a triangle in the picture; not
-        above 0 behind the eye. Triangles with such a corner are left out
+    points : (V, 3) pixels to the right and down, and 1 / distance along the view, which is linear on a triangle in the
+        picture; not above 0 behind the eye. Triangles with such a corner are left out
     near_out : (height * width) the largest 1 / distance so far; owner_out, face_out : whose, and which row of `faces`, counted
         from `first_face`
     """

@@ -139,9 +139,9 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """The middle of an element, by the mouse."""
-        where = f"document.querySelector({json.dumps(selector)})"
-        box = self.run(f"(() => {{ const e = {where}; e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect();"
-                       " return [b.x + b.width / 2, b.y + b.height / 2]; })()")  # fmt: skip
+        middle = "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect();"
+        middle += " return [b.x + b.width / 2, b.y + b.height / 2];"
+        box = self.run(f"((e) => {{ {middle} }})(document.querySelector({json.dumps(selector)}))")
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, *box)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import io
+import json
 import os
+import struct
+from typing import Any
 
 import numpy as np
 
 from thud._core.atomic import replaced
-from thud.errors import MissingExtraError
 from thud.io.scene.scene import Scene
 from thud.shapes.triangle_mesh import TriangleMesh
 
-#: What a check with a clearance of 1 mm finds: kind, the two parts, and depth or gap in metres. A round of n corners has flat sides,
-#: which are nearer by the cosine of half a step.
+#: What a check with a clearance of 1 mm finds: kind, the two parts, and depth or gap in metres. A round of n corners has flat
+#: sides, which are nearer by the cosine of half a step.
 EXPECTED = (
     ("hard", "pump unit/bolts/bolt.1", "pump unit/frame/base plate", 0.010),
     ("hard", "pump unit/bolts/bolt.2", "pump unit/frame/base plate", 0.010),
@@ -67,33 +68,57 @@ _HOLES = ((-0.20, -0.08), (-0.20, 0.08), (0.20, -0.08), (0.20, 0.08))
 
 
 def write_assembly(path: str | os.PathLike[str], scene: Scene | None = None) -> None:
-    """The assembly, or another scene, as a GLB file, y up as that format has it."""
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingExtraError.for_package("trimesh", "app") from None
+    """The assembly, or another scene, as a GLB file: y up as that format has it, a node for each level of names. Whole or not
+    at all."""
     scene = assembly() if scene is None else scene
     # z up to y up.
-    turn = np.eye(4)
-    turn[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]
-    graph = trimesh.Scene()
-    levels: set[str] = set()
-    for row, mesh in enumerate(scene.meshes):
-        graph.geometry[f"mesh {row}"] = trimesh.Trimesh(np.asarray(mesh.vertices), np.asarray(mesh.faces), process=False)
+    half = float(np.sqrt(0.5))
+    turned = {"rotation": [-half, 0.0, 0.0, half]}
+    nodes: list[dict[str, Any]] = [{"children": []}]
+    rows = {"": 0}
     for part in scene.parts:
-        above = "world"
-        names = part.name.split("/")
-        for depth in range(1, len(names)):
-            level = "/".join(names[:depth])
-            if level not in levels:
-                levels.add(level)
-                graph.graph.update(level, above, matrix=turn if above == "world" else np.eye(4))
-            above = level
-        matrix = part.pose.matrix if above != "world" else turn @ part.pose.matrix
-        graph.graph.update(part.name, above, matrix=matrix, geometry=f"mesh {part.mesh}")
-    found = io.BytesIO(graph.export(file_type="glb"))
+        above = ""
+        *levels, own = part.name.split("/")
+        for depth, level in enumerate(levels):
+            name = "/".join(levels[: depth + 1])
+            if name not in rows:
+                rows[name] = _child(nodes, rows[above], {"name": level, "children": []} | ({} if above else turned))
+            above = name
+        matrix = [float(value) for value in part.pose.matrix.T.ravel()]
+        if not above and not levels:
+            # One that has no level above it has one of its own kind, which is turned.
+            above = f"\0{own}"
+            rows[above] = _child(nodes, 0, {"name": own, "children": []} | turned)
+        _child(nodes, rows[above], {"name": own, "mesh": part.mesh, "matrix": matrix})
+    data, views, accessors, meshes = b"", [], [], []
+    for number, mesh in enumerate(scene.meshes):
+        vertices = np.asarray(mesh.vertices, dtype="<f4")
+        for array, kind, code in ((vertices, "VEC3", 5126), (np.asarray(mesh.faces, dtype="<u4").ravel(), "SCALAR", 5125)):
+            views.append({"buffer": 0, "byteOffset": len(data), "byteLength": array.nbytes})
+            accessors.append({"bufferView": len(views) - 1, "componentType": code, "count": len(array), "type": kind})
+            data += array.tobytes()
+        accessors[-2] |= {"min": vertices.min(axis=0).tolist(), "max": vertices.max(axis=0).tolist()}
+        parts = [{"attributes": {"POSITION": len(accessors) - 2}, "indices": len(accessors) - 1}]
+        meshes.append({"name": f"mesh {number}", "primitives": parts})
+    text = json.dumps(
+        {
+            "asset": {"version": "2.0", "generator": "thud"}, "scene": 0, "scenes": [{"nodes": [row - 1 for row in
+            nodes[0]["children"]]}], "nodes": [{name: [k - 1 for k in value] if name == "children" else value for name, value
+            in node.items()} for node in nodes[1:]], "meshes": meshes, "accessors": accessors, "bufferViews": views,
+            "buffers": [{"byteLength": len(data)}],
+        }
+    ).encode("ascii")  # fmt: skip
+    text += b" " * (-len(text) % 4)
+    head = struct.pack("<4sII", b"glTF", 2, 28 + len(text) + len(data))
     with replaced(path) as file:
-        file.write(found.getvalue())
+        file.write(head + struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(data), b"BIN\0") + data)
+
+
+def _child(nodes: list[dict[str, Any]], above: int, node: dict[str, Any]) -> int:
+    """The row of a new node below another."""
+    nodes.append(node)
+    nodes[above]["children"].append(len(nodes) - 1)
+    return len(nodes) - 1
 
 
 def _box(x: float, y: float, z: float) -> TriangleMesh:

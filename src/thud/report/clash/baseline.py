@@ -144,7 +144,8 @@ class Baseline:
 
 
 def is_worse(clash: Clash, entry: Entry, tolerance: float) -> bool:
-    """Whether a clash is of a graver kind than it was, or deeper, or closer, by more than another triangulation brings about."""
+    """Whether a clash is of a graver kind than it was, or deeper, or closer, by more than another triangulation brings
+    about."""
     if KINDS.index(clash.kind) < KINDS.index(entry.kind):
         return True
     if clash.kind != entry.kind:
@@ -187,7 +188,10 @@ def _entry(file: Path, key: str, value: Any) -> Entry:
         elif isinstance(number, bool) or not isinstance(number, (int, float)) or not 0.0 <= number < 1e300:
             raise FileFormatError(f'{where}: "{name}": expected metres of at least 0 or null, got {str(number)[:80]}')
         numbers[name] = float(number)
-    return Entry(**texts, **numbers)
+    return Entry(
+        texts["status"], texts["assignee"], texts["note"], texts["kind"], numbers["depth"], numbers["gap"], texts["name_a"],
+        texts["name_b"],
+    )  # fmt: skip
 
 
 def load_or_empty(path: str | os.PathLike[str], *, missing_ok: bool) -> Baseline:

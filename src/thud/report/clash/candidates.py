@@ -9,7 +9,7 @@ import numpy as np
 from thud._core.arrays import Floats, Ints
 from thud.broadphase.choose import pairs as box_pairs
 from thud.io.scene.scene import Scene
-from thud.pose import as_poses
+from thud.pose import PoseLike, as_poses
 from thud.report.clash.rules import Rules
 
 
@@ -23,9 +23,9 @@ class Placed(NamedTuple):
     upper: Floats
 
 
-def place(scene: Scene, poses: object = None) -> Placed:
+def place(scene: Scene, poses: PoseLike = None) -> Placed:
     """Boxes about all parts, at their own poses or at others."""
-    rows = as_poses(scene.poses() if poses is None else poses, "poses")  # type: ignore[arg-type]
+    rows = as_poses(scene.poses() if poses is None else poses, "poses")
     count = len(scene.parts)
     lower, upper = np.empty((count, 3)), np.empty((count, 3))
     of_mesh: dict[int, list[int]] = {}
@@ -40,7 +40,8 @@ def place(scene: Scene, poses: object = None) -> Placed:
 
 
 def near_pairs(scene: Scene, placed: Placed, reach: float, rules: Rules, threads: int | None) -> tuple[Ints, int]:
-    """(M, 2) pairs of parts whose boxes are no farther apart than `reach` and that no rule leaves out, and how many were left out."""
+    """(M, 2) pairs of parts whose boxes are no farther apart than `reach` and that no rule leaves out, and how many were left
+    out."""
     half = 0.5 * reach
     found = box_pairs(placed.lower - half, placed.upper + half, threads=threads)
     kept = rules.keep(scene, found) if len(found) else np.zeros(0, dtype=bool)

@@ -1,8 +1,8 @@
 """`check`: what collides in a scene.
 
-Boxes of all parts give the near pairs. One boolean a pair says which meet; those that do not are asked how far they are apart, if that
-matters. What meets is examined: the triangles that meet, how deep, whether it is the same part twice. Last, for real clashes, the
-way out and the common volume, which take most of the time and are bounded.
+Boxes of all parts give the near pairs. One boolean a pair says which meet; those that do not are asked how far they are
+apart, if that matters. What meets is examined: the triangles that meet, how deep, whether it is the same part twice. Last,
+for real clashes, the way out and the common volume, which take most of the time and are bounded.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def check(
     tolerance : metres; parts that overlap by less, or are apart by less, touch. Default a millionth of the scene's diagonal
     rules : which pairs are looked at
     volumes : whether to compute the volume that closed parts share (needs manifold3d)
-    search : how the way out is found: "best" in all directions, "quick" along some, a bound; "auto" is the former unless meshes are so
-        large, or clashes so many, that it would take minutes
+    search : how the way out is found: "best" in all directions, "quick" along some, a bound; "auto" is the former unless
+        meshes are so large, or clashes so many, that it would take minutes
     configurations : of a robot, how many to look at beside the one at rest, uniform within the joints' limits
     seed : of the configurations
     threads : how many to use; default all cores
@@ -265,7 +265,8 @@ class _Checker:
         return Clash(
             clash_id(self.keys[a], self.keys[b]), found.kind, a, b, parts[a].name, parts[b].name, parts[a].guid, parts[b].guid,
             depth, is_bound, found.penetration, gap, normal, found.point, found.points, way[1] if way else _NAN, found.inside,
-            self._smaller(a, b), configuration=configuration, curve=found.met.curve() if found.met is not None else np.empty((0, 2, 3)),
+            self._smaller(a, b), configuration=configuration, curve=found.met.curve() if found.met is not None else
+            np.empty((0, 2, 3)),
         )  # fmt: skip
 
 

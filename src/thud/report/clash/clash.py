@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from thud.report.clash.groups import Group
     from thud.report.clash.robot import LinkPair
 
-#: Kinds of clashes, the gravest first. hard: the two overlap by more than the tolerance. containment: one is inside the other, and the
-#: surfaces do not meet. duplicate: the same surface twice in one place. clearance: apart, but closer than the clearance.
-#: contact: touching, or overlapping by no more than the tolerance.
+#: Kinds of clashes, the gravest first. hard: the two overlap by more than the tolerance. containment: one is inside the
+#: other, and the surfaces do not meet. duplicate: the same surface twice in one place. clearance: apart, but closer than the
+#: clearance. contact: touching, or overlapping by no more than the tolerance.
 KINDS = ("hard", "containment", "duplicate", "clearance", "contact")
 
 #: What may have been decided about a clash.
@@ -170,9 +169,15 @@ class ClashReport:
 
     @property
     def above(self) -> str:
-        """The levels that the names of all parts begin with, with a "/" at the end, or "": said once, they need not be repeated."""
+        """The levels that the names of all parts begin with, with a "/" at the end, or "": said once, they need not be
+        repeated."""
         parents = [part.parent.split("/") for part in self.scene.parts if part.parent]
-        levels = os.path.commonprefix(parents) if len(parents) == len(self.scene.parts) else []
+        levels: list[str] = []
+        if parents and len(parents) == len(self.scene.parts):
+            for names in zip(*parents):
+                if len(set(names)) > 1:
+                    break
+                levels.append(names[0])
         return "/".join([*levels, ""]) if levels else ""
 
     def clash(self, identity: str) -> Clash:

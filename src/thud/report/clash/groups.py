@@ -50,8 +50,8 @@ def part_types(scene: Scene) -> list[str]:
 def group(scene: Scene, clashes: Sequence[Clash], by: str = "auto") -> list[Group]:
     """Clashes of one kind, put together.
 
-    by : "type" where both parts are of the same two types; "part" where they share a part; "none", each by itself; "auto" first what
-        shares a part with most others, then by type, and what is left by itself
+    by : "type" where both parts are of the same two types; "part" where they share a part; "none", each by itself; "auto"
+        first what shares a part with most others, then by type, and what is left by itself
     """
     if by not in GROUPINGS:
         raise InvalidInputError(f"by: expected one of {', '.join(GROUPINGS)}, got {by!r}")

@@ -21,8 +21,8 @@ _PLACE = 1e-6
 
 
 def part_keys(scene: Scene, lower: Floats, upper: Floats) -> list[str]:
-    """One text a part: its global id, else its full name. Of parts that a file gives one and the same name, which one it is says
-    the order of their places from the lowest x, y, z on, so that another order in the file changes nothing.
+    """One text a part: its global id, else its full name. Of parts that a file gives one and the same name, which one it is
+    says the order of their places from the lowest x, y, z on, so that another order in the file changes nothing.
 
     lower, upper : (P, 3) boxes about the parts
     """

@@ -39,7 +39,7 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
     if _coincide(a, b, boxes, same_mesh, tolerance):
         return Found("duplicate", middle, np.array([lower, upper]), np.zeros(3), _NAN, None)
     met = meeting(a, b)
-    if met.count == 0:
+    if met.total == 0:
         inside = _inner(a, b)
         inner = a if inside == "a" else b
         points = extent(inner.place(np.asarray(inner.mesh.vertices)[np.unique(np.asarray(inner.mesh.faces))]))

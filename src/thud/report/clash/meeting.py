@@ -41,7 +41,7 @@ class Body(NamedTuple):
 class Meeting(NamedTuple):
     """Triangles of two meshes that meet."""
 
-    count: int
+    total: int
     """Of all pairs of triangles."""
     triangle_a: Ints
     """(K,) rows of A's triangles, of pairs spread evenly over all."""
@@ -126,8 +126,8 @@ def extent(points: Floats, most: int = MOST_POINTS) -> Floats:
 def penetration(a: Body, b: Body, met: Meeting, lower: Floats, upper: Floats) -> float:
     """The deepest point found of one surface below the other, of two closed meshes; at least 0.
 
-    Looked at are vertices of either in the box that both share, and of each triangle that is crossed the middle of where it is: two
-    bars that cross have no vertex inside each other.
+    Looked at are vertices of either in the box that both share, and of each triangle that is crossed the middle of where it
+    is: two bars that cross have no vertex inside each other.
 
     lower, upper : (3,) the box that both share
     """
@@ -144,7 +144,7 @@ def penetration(a: Body, b: Body, met: Meeting, lower: Floats, upper: Floats) ->
 def _within(body: Body, lower: Floats, upper: Floats) -> Floats:
     """Vertices in a box, and the middles of triangles with a vertex in it."""
     vertices = body.place(body.mesh.vertices)
-    inside = ((vertices >= lower) & (vertices <= upper)).all(axis=1)
+    inside = np.asarray(((vertices >= lower) & (vertices <= upper)).all(axis=1))
     rows = np.flatnonzero(inside)
     faces = np.asarray(body.mesh.faces)
     near = np.flatnonzero(inside[faces].any(axis=1)) if len(rows) else np.empty(0, dtype=np.int64)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Bools, Floats, Ints, writable
 from thud._core.atomic import replaced
 from thud.errors import InvalidInputError
 from thud.io.scene.scene import Scene
@@ -204,7 +204,7 @@ class _Canvas:
     def draw(self, layer: _Layer, owner: int, vertices: Floats, faces: Ints, row: Floats) -> None:
         """A mesh at a pose."""
         points = vertices @ row[:9].reshape(3, 3).T + row[9:]
-        points, drawn = self._clipped(points, np.ascontiguousarray(faces))
+        points, drawn = self._clipped(points, writable(np.ascontiguousarray(faces)))
         arguments = (self.project(points), drawn, owner, layer.faces, self.width, self.height)
         draw_triangles(0, len(drawn), *arguments, layer.near, layer.owner, layer.face)
         corner = points[drawn]

@@ -68,7 +68,7 @@ def link_pairs(
         of_links.setdefault((one, other), []).append(row)
     found = []
     for (one, other), rows_of in of_links.items():
-        any_part = hits[:, rows_of].any(axis=1)
+        any_part = np.asarray(hits[:, rows_of].any(axis=1))
         share = float(any_part.mean())
         verdict = "never" if share == 0.0 else "always" if share == 1.0 else "sometimes"
         configuration: tuple[float, ...] = ()

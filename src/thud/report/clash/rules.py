@@ -24,12 +24,13 @@ _MOST = 10_000
 class Rules:
     """What is checked against what, and what is left out.
 
-    Patterns are those of file names (`*`, `?`, `[abc]`), case counts, and match a full name ("gearbox/shaft"), its last level
-    ("shaft") or a whole branch ("gearbox" leaves out all below it).
+    Patterns are those of file names (`*`, `?`, `[abc]`), case counts. They match from any level of a full name on, to its end
+    or to the end of a level: of "plant/gearbox/shaft", `shaft`, `gearbox`, `gear*/shaft` and `plant` do, `box` does not.
 
     Attributes
     ----------
-    a, b : patterns of selection A and selection B: pairs of one of A and one of B. No `b`: A against everything. Neither: all pairs
+    a, b : patterns of selection A and selection B: pairs of one of A and one of B. No `b`: A against everything. Neither: all
+        pairs
     ignore : patterns of parts that are left out altogether
     ignore_pairs : pairs of patterns: a part of the one against a part of the other is left out
     same_parent : leave out parts of one parent: what was assembled together is meant to be so. Parts without one do not count
@@ -105,17 +106,15 @@ def neighbours(scene: Scene) -> Bools:
 
 
 def chosen(scene: Scene, patterns: Iterable[str]) -> Bools:
-    """(P,) parts that a pattern fits."""
-    tests = [re.compile(translate(pattern)) for pattern in patterns]
-    branches = [re.compile(translate(f"{pattern}/*")) for pattern in patterns]
-    return np.array(
-        [
-            any(test.match(part.name) or test.match(part.name.rpartition("/")[2]) for test in tests)
-            or any(branch.match(part.name) for branch in branches)
-            for part in scene.parts
-        ],
-        dtype=bool,
-    )
+    """(P,) parts that a pattern fits: the full name or its end from any level on, or what is above it."""
+    tests = [re.compile(f"{translate(pattern)}|{translate(f'{pattern}/*')}") for pattern in patterns]
+
+    def fits(name: str) -> bool:
+        levels = name.split("/")
+        ends = ["/".join(levels[k:]) for k in range(len(levels))]
+        return any(test.match(end) for test in tests for end in ends)
+
+    return np.array([fits(part.name) for part in scene.parts], dtype=bool)
 
 
 def _pattern(pattern: object, name: str) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 #: have them, are off by.
 TOUCHING = 1e-6
 
-#: Least tolerance, as a part of what coordinates reach to: some thousand roundings of float64, so that faces that were meant to be in
-#: one plane are.
+#: Least tolerance, as a part of what coordinates reach to: some thousand roundings of float64, so that faces that were meant
+#: to be in one plane are.
 ROUNDING = 1e-12
 
 #: Triangle pairs of one clash that points are taken from (a count), spread evenly over all: a picture shows no more.
@@ -22,8 +22,8 @@ MOST_POINTS = 8
 #: Segments of the crossing that are kept to be drawn (a count).
 MOST_SEGMENTS = 400
 
-#: Triangles of two meshes together (a count) up to which the way out is searched in all directions, some 4 us a triangle; beyond, only
-#: along some directions, and the depth is a bound.
+#: Triangles of two meshes together (a count) up to which the way out is searched in all directions, some 4 us a triangle;
+#: beyond, only along some directions, and the depth is a bound.
 MOST_SEARCHED = 600_000
 
 #: The same of all clashes together (a count): some six minutes of one core. The largest pairs beyond it get bounds.

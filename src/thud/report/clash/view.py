@@ -6,14 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, Ints
 from thud.report.clash.clash import Clash
 
 #: Angle of view from the lower to the upper edge, degrees: BCF 2.1 allows 45 to 60.
 FIELD = 50.0
 
-#: Directions that are tried: eight around at two heights, radians.
-_TRIED = [(azimuth, height) for height in (0.45, 0.9, -0.3) for azimuth in np.arange(8) * (np.pi / 4.0) - 0.9]
+#: Heights above the horizon that are tried, radians, each at eight directions around.
+_HEIGHTS, _AROUND = (0.45, 0.9, -0.3), np.arange(8) * (np.pi / 4.0) - 0.9
+
+
+def _directions() -> tuple[Floats, Floats]:
+    """(24, 3) from the target to the eye, and (24, 3) what is up then; both unit."""
+    height, azimuth = (grid.ravel() for grid in np.meshgrid(_HEIGHTS, _AROUND, indexing="ij"))
+    way = np.stack([np.cos(azimuth) * np.cos(height), np.sin(azimuth) * np.cos(height), np.sin(height)], axis=1)
+    right = np.cross([0.0, 0.0, 1.0], way)
+    right /= np.linalg.norm(right, axis=1, keepdims=True)
+    return way, np.cross(way, right)
+
+
+_WAYS, _UPS = _directions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +71,7 @@ def clash_view(clash: Clash, lower: Floats, upper: Floats) -> View:
 def scene_view(lower: Floats, upper: Floats) -> View:
     """All of it."""
     low, high = lower.min(axis=0), upper.max(axis=0)
-    return _along(0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)), *_TRIED[0])
+    return _view(0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)), 0)
 
 
 def _best(target: Floats, radius: float, normal: Floats, lower: Floats, upper: Floats, own: list[int]) -> View:
@@ -67,28 +79,25 @@ def _best(target: Floats, radius: float, normal: Floats, lower: Floats, upper: F
     others[own] = False
     # What the target itself is in cannot be looked past.
     others &= ~((lower <= target) & (upper >= target)).all(axis=1)
-    views = [_along(target, radius, azimuth, height) for azimuth, height in _TRIED]
-    cost = []
-    for k, view in enumerate(views):
-        hidden = _crossed(view.eye, target, lower[others], upper[others])
-        cost.append(abs(float(view.direction @ normal)) + 0.2 * min(hidden, 5) + 0.02 * k)
-    return views[int(np.argmin(cost))]
+    hidden = _crossed(target, _WAYS * _far(radius), lower[others], upper[others])
+    cost = np.abs(_WAYS @ normal) + 0.2 * np.minimum(hidden, 5) + 0.02 * np.arange(len(_WAYS))
+    return _view(target, radius, int(np.argmin(cost)))
 
 
-def _along(target: Floats, radius: float, azimuth: float, height: float) -> View:
-    way = np.array([np.cos(azimuth) * np.cos(height), np.sin(azimuth) * np.cos(height), np.sin(height)])
-    far = max(radius, 1e-9) / np.sin(np.radians(0.5 * FIELD))
-    right = np.cross([0.0, 0.0, 1.0], way)
-    right /= np.linalg.norm(right)
-    return View(target + far * way, target, np.cross(way, right), max(radius, 1e-9))
+def _far(radius: float) -> float:
+    """How far the eye is from a ball that fills the picture."""
+    return max(radius, 1e-9) / float(np.sin(np.radians(0.5 * FIELD)))
 
 
-def _crossed(eye: Floats, target: Floats, lower: Floats, upper: Floats) -> int:
-    """How many boxes the line of sight passes through."""
+def _view(target: Floats, radius: float, tried: int) -> View:
+    return View(target + _far(radius) * _WAYS[tried], target, _UPS[tried], max(radius, 1e-9))
+
+
+def _crossed(target: Floats, ways: Floats, lower: Floats, upper: Floats) -> Ints:
+    """(D,) how many boxes each line of sight, from the target to the eye, passes through."""
     if not len(lower):
-        return 0
-    way = target - eye
-    way = np.where(np.abs(way) < 1e-300, 1e-300, way)
-    one, other = (lower - eye) / way, (upper - eye) / way
-    enter, leave = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
-    return int(((enter <= leave) & (leave >= 0.0) & (enter <= 1.0)).sum())
+        return np.zeros(len(ways), dtype=np.int64)
+    slope = 1.0 / np.where(np.abs(ways) < 1e-300, 1e-300, ways)[:, None, :]
+    one, other = (lower - target) * slope, (upper - target) * slope
+    enter, leave = np.minimum(one, other).max(axis=2), np.maximum(one, other).min(axis=2)
+    return np.asarray(((enter <= leave) & (leave >= 0.0) & (enter <= 1.0)).sum(axis=1))

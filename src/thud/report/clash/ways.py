@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Bools, Floats
 from thud.queries import distance, intersects
 from thud.report.clash.meeting import Body, Meeting, distinct
 from thud.report.clash.tolerances import HALVINGS
@@ -75,7 +75,7 @@ def freeing(a: Body, b: Body, met: Meeting, step: float) -> Floats | None:
     return along[int(np.argmax(free))] if free.any() else None
 
 
-def is_free(a: Body, b: Body, shifts: Floats) -> Floats:
+def is_free(a: Body, b: Body, shifts: Floats) -> Bools:
     """(N,) whether B, moved by each of the shifts, is free of A."""
     poses = np.repeat(b.pose, len(shifts), axis=0)
     poses[:, :3, 3] += shifts

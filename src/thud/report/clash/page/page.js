@@ -24,7 +24,7 @@
   const name = (row) => data.names[row] || "";
   // What all names begin with is said once.
   const short = (row) => (name(row).startsWith(data.above) ? name(row).slice(data.above.length) : name(row));
-  const severity = (c) => (c.kind === "clearance" || c.kind === "contact" ? -(c.gap || 0) : c.depth === null ? 1e300 : c.depth);
+  const severity = (c) => (c.kind === "clearance" || c.kind === "contact" ? -(c.gap || 0) : c.kind === "duplicate" ? 0 : c.depth === null ? 1e300 : c.depth);
   const COLUMNS = [
     ["#", (c) => c.rank],
     ["kind", (c) => KINDS.indexOf(c.kind)],

@@ -62,15 +62,16 @@ def write_page(
 def page_text(report: ClashReport, pictures: Mapping[str, bytes], title: str, group: str, most_bytes: int) -> bytes:
     """The file."""
     rows = report.clashes[:MOST_ROWS]
-    kept = _fitting(rows, pictures, int(_PICTURES * most_bytes))
-    data = _data(report, rows, kept, title, group)
+    data = _data(report, rows, _fitting(rows, pictures, int(_PICTURES * most_bytes)), title, group)
     shell = len(_page(title, data))
     if shell + _GEOMETRY_LEAST > most_bytes:
-        # So many clashes that pictures must go, and then rows.
-        while shell + _GEOMETRY_LEAST > most_bytes and len(rows) > 1:
-            rows = rows[: max(1, len(rows) // 2)]
-            data = _data(report, rows, {}, title, group)
-            shell = len(_page(title, data))
+        # So many clashes that some must go; all of them are in the other files.
+        sizes = np.cumsum([len(_text(row)) + 1 for row in data["clashes"]])
+        fixed = shell - int(sizes[-1])
+        count = max(1, int(np.searchsorted(sizes, most_bytes - _GEOMETRY_LEAST - fixed, side="right")))
+        rows, data["clashes"] = rows[:count], data["clashes"][:count]
+        data["rows_left_out"] = len(report.clashes) - count
+        shell = len(_page(title, data))
     room = most_bytes - shell - 1000
     used = {row for clash in rows for row in (clash.a, clash.b)}
     for _ in range(6):
@@ -114,8 +115,8 @@ def _data(
         "kinds": {kind: sum(clash.kind == kind for clash in report.clashes) for kind in sorted(kinds)},
         "rows_left_out": len(report.clashes) - len(rows),
         "field": FIELD,
-        "parts": [[part.mesh, *_matrix(at.rows[row], origin)] for row, part in enumerate(scene.parts)] if at is not None else [],
-        "above": plain(report.above),
+        "parts": [[part.mesh, *_matrix(at.rows[row], origin)] for row, part in enumerate(scene.parts)] if at is not None else
+        [], "above": plain(report.above),
         "names": {row: plain(scene.parts[row].name) for row in named},
         "whole": _camera(whole.eye, whole.target, whole.up, origin) if whole is not None else None,
         "groups": [{"title": plain(one.title), "count": len(one)} for one in groups],
@@ -197,7 +198,13 @@ def _numbers(points: Floats) -> list[float]:
 
 
 def _short(value: float) -> float:
+    """Seven digits, as float32 has."""
     return float(f"{value:.7g}")
+
+
+def _text(data: Any) -> str:
+    """JSON in a script element, which only "<" could end, or begin a comment in."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _page(title: str, data: dict[str, Any]) -> bytes:
@@ -205,8 +212,7 @@ def _page(title: str, data: dict[str, Any]) -> bytes:
     folder = resources.files("thud.report.clash.page")
     template, style, program = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(program.encode("utf-8")).digest()).decode("ascii")
-    # Within a script element only "<" could end it, or begin a comment.
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = _text(data)
     values = {"TITLE": html.escape(plain(title)), "HASH": digest, "STYLE": style, "PROGRAM": program, "DATA": text}
     # In one go: a title that looks like a mark stays a title.
     return re.sub("@([A-Z]+)@", lambda mark: values[mark[1]], template).encode("utf-8", "replace")

@@ -1,0 +1,270 @@
+"""The check against scenes with known clashes, and against every pair of triangles tried."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import thud
+from tests.report.clash.planted import CLEARANCE, planted, surfaces_meet, two
+from thud.errors import InvalidInputError
+from thud.io.scene.scene import Scene
+from thud.report import check
+from thud.report.clash import tolerances
+from thud.report.clash.assembly import EXPECTED, assembly
+
+BOX = thud.Box([0.5, 0.5, 0.5]).to_mesh()
+
+
+def found(report):
+    return {(clash.kind, *sorted((clash.name_a, clash.name_b))) for clash in report}
+
+
+def test_the_shipped_assembly_has_the_clashes_that_it_says() -> None:
+    report = check(assembly(), clearance=0.001)
+    assert found(report) == {(kind, *sorted((a, b))) for kind, a, b, _ in EXPECTED}
+    measures = {(clash.kind, *sorted((clash.name_a, clash.name_b))): clash for clash in report}
+    for kind, a, b, length in EXPECTED:
+        clash = measures[kind, *sorted((a, b))]
+        if length is not None:
+            assert (clash.gap if kind == "clearance" else clash.depth) == pytest.approx(length, rel=3e-3)
+    assert len(report.contacts) == 10
+
+
+def test_all_that_is_planted_in_200_parts_is_found_and_nothing_else() -> None:
+    scene, clashes = planted()
+    report = check(scene, clearance=CLEARANCE)
+    assert found(report) == set(clashes)
+    assert not report.contacts
+    for clash in report:
+        measure = clashes[clash.kind, *sorted((clash.name_a, clash.name_b))]
+        if clash.kind == "hard":
+            assert clash.depth == pytest.approx(measure, rel=1e-6)
+            assert not clash.depth_is_bound
+            assert abs(clash.normal[2]) == pytest.approx(1.0, abs=1e-6)
+            # Of points that were looked at, so perhaps not the very deepest.
+            assert 0.7 * measure < clash.penetration <= measure * (1 + 1e-9)
+            # The two boxes are shifted by 0.01 and 0.013 of a side of 0.1.
+            assert clash.volume == pytest.approx(0.09 * 0.087 * measure, rel=1e-6)
+        elif clash.kind == "clearance":
+            assert clash.gap == pytest.approx(measure, rel=1e-9)
+        elif clash.kind == "containment":
+            assert (clash.name_a if clash.inside == "a" else clash.name_b).endswith("inside")
+            assert clash.volume == pytest.approx(0.02**3, rel=1e-6)
+    # The gravest first.
+    kinds = [clash.kind for clash in report]
+    assert kinds == ["hard"] * 6 + ["containment"] + ["duplicate"] * 2 + ["clearance"] * 3
+    assert [clash.depth for clash in report][:6] == sorted([clash.depth for clash in report][:6], reverse=True)
+    assert all(clash.explain() for clash in report)
+
+
+def test_b_moved_by_depth_along_the_normal_is_free() -> None:
+    report = check(planted().scene)
+    for clash in report:
+        if clash.kind in ("hard", "containment", "duplicate"):
+            a, b = (report.scene.parts[row] for row in (clash.a, clash.b))
+            away = thud.Pose(clash.normal * clash.depth * (1 + 1e-6)) @ b.pose
+            assert not thud.intersects(report.scene.mesh_of(a), report.scene.mesh_of(b), a.pose, away)[0]
+
+
+def random_scene(seed: int, count: int = 40) -> Scene:
+    rng = np.random.default_rng(seed)
+    kinds = [
+        BOX,
+        thud.Cylinder(0.4, 0.7).to_mesh(8),
+        thud.Cone(0.6, 0.5).to_mesh(8),
+        thud.ConvexHull(rng.normal(size=(12, 3))).to_mesh(),
+    ]
+    # A sheet has no inside.
+    kinds.append(thud.TriangleMesh([[0, 0, 0], [1, 0, 0], [1, 1, 0.2], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]]))
+    q = rng.normal(size=(count, 4))
+    places = rng.uniform(-2.5, 2.5, (count, 3))
+    poses = np.concatenate([places, q / np.linalg.norm(q, axis=1, keepdims=True)], axis=1)
+    return Scene.from_parts(
+        [f"part {k}" for k in range(count)], [kinds[k] for k in rng.integers(len(kinds), size=count)], poses
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_are_those_of_every_triangle_with_every_other(seed: int) -> None:
+    scene = random_scene(seed)
+    corners = [
+        part.pose.apply(np.asarray(scene.mesh_of(part).vertices))[np.asarray(scene.mesh_of(part).faces)] for part in scene.parts
+    ]
+    met = set()
+    for a, b in itertools.combinations(range(len(scene.parts)), 2):
+        if surfaces_meet(corners[a], corners[b]):
+            met.add((scene.parts[a].name, scene.parts[b].name))
+    report = check(scene)
+    ours = {
+        tuple(sorted((clash.name_a, clash.name_b), key=scene.index))
+        for clash in (*report.clashes, *report.contacts)
+        if clash.kind in ("hard", "contact")
+    }
+    assert ours == met
+    # What is inside another by all its corners, and meets it nowhere.
+    inside = set()
+    for a, b in itertools.permutations(range(len(scene.parts)), 2):
+        mesh = scene.mesh_of(a)
+        if mesh.is_closed and thud.contains(mesh, corners[b].reshape(-1, 3), pose=scene.parts[a].pose).all():
+            inside.add(frozenset((scene.parts[a].name, scene.parts[b].name)))
+    pairs = {frozenset((clash.name_a, clash.name_b)) for clash in report if clash.kind == "containment"}
+    assert pairs == {pair for pair in inside if tuple(sorted(pair, key=scene.index)) not in met}
+
+
+def test_the_same_for_any_number_of_threads() -> None:
+    scene = random_scene(7)
+    one, three = check(scene, clearance=0.2, threads=1), check(scene, clearance=0.2, threads=3)
+    assert [clash.id for clash in one] == [clash.id for clash in three]
+    for left, right in zip(one, three):
+        np.testing.assert_array_equal(left.points, right.points)
+        assert (left.depth, left.kind) == (right.depth, right.kind)
+
+
+@settings(max_examples=8)
+@given(order=st.permutations(range(30)))
+def test_ids_do_not_depend_on_the_order_of_parts(order: list[int]) -> None:
+    base = random_scene(3, 30)
+    # Five names for all, so that most occur again and again.
+    names = [f"shelf/part {k % 5}" for k in range(30)]
+    poses = base.poses().matrix
+
+    def ids(rows: list[int]) -> set[tuple[str, str]]:
+        parts = [base.parts[row] for row in rows]
+        scene = Scene.from_parts([names[row] for row in rows], [base.mesh_of(part) for part in parts], poses[rows])
+        return {(clash.id, clash.kind) for clash in check(scene, clearance=0.1, volumes=False, search="quick")}
+
+    assert ids(order) == ids(list(range(30)))
+
+
+def test_two_bars_that_cross_have_no_vertex_in_each_other_and_clash() -> None:
+    bar = thud.Box([1.0, 0.05, 0.05]).to_mesh()
+    report = check(two(bar, bar, thud.Pose.from_euler([0.1, 0.02, 0.03], [0, 0, 90], degrees=True)))
+    (clash,) = report
+    assert clash.kind == "hard"
+    assert clash.depth == pytest.approx(0.07, rel=1e-6)
+    assert 0.03 < clash.penetration <= 0.05
+
+
+@pytest.mark.parametrize("segments", [24, 31])
+def test_a_pin_that_fills_its_hole_touches_it_and_is_no_clash(segments: int) -> None:
+    # Round holes and pins of other triangulations overlap by what their sides cut off; no short way parts them.
+    from thud.report.clash.assembly import _tube
+
+    pin = thud.Cylinder(0.01, 0.03).to_mesh(segments)
+    hole = _tube(0.01, 0.03, 0.04)
+    sagitta = 0.01 * (1 - np.cos(np.pi / 24))
+    scene = two(hole, pin)
+    report = check(scene, tolerance=1.5 * sagitta)
+    assert not report.clashes
+    assert len(report.contacts) == 1
+    (clash,) = check(scene, tolerance=0.05 * sagitta)
+    assert clash.kind == "hard"
+    assert clash.penetration < 1.5 * sagitta < clash.depth
+
+
+@pytest.mark.parametrize(
+    ("shift", "kind"), [(1.0, "contact"), (1.0 + 5e-7, "contact"), (1.0 - 5e-7, "contact"), (0.99, "hard"), (1.01, None)]
+)
+def test_touching_within_the_tolerance_is_contact(shift: float, kind: str | None) -> None:
+    report = check(two(BOX, BOX, [shift, 0.0, 0.0]), tolerance=1e-6)
+    kinds = [clash.kind for clash in (*report.clashes, *report.contacts)]
+    assert kinds == ([kind] if kind else [])
+    if kind == "contact" and shift == 1.0:
+        (contact,) = report.contacts
+        np.testing.assert_allclose(np.abs(contact.normal), [1, 0, 0], atol=1e-9)
+        assert contact.points[:, 0] == pytest.approx(0.5)
+
+
+def test_a_copy_by_other_triangles_and_a_turned_one_are_duplicates() -> None:
+    fine = thud.TriangleMesh(*_halved(np.asarray(BOX.vertices), np.asarray(BOX.faces)))
+    for other, at in ((fine, None), (BOX, thud.Pose.from_euler([0, 0, 0], [0, 0, 90], degrees=True))):
+        (clash,) = check(two(BOX, other, at))
+        assert clash.kind == "duplicate"
+    # Of equal boxes and not the same: a sphere in a cube.
+    (clash,) = check(two(BOX, thud.Sphere(0.5).to_mesh(32), None), tolerance=1e-4)
+    assert clash.kind != "duplicate"
+
+
+def _halved(vertices, faces):
+    """Each triangle as two."""
+    middle = 0.5 * (vertices[faces[:, 0]] + vertices[faces[:, 1]])
+    rows = len(vertices) + np.arange(len(faces))
+    return np.concatenate([vertices, middle]), np.concatenate(
+        [np.stack([faces[:, 0], rows, faces[:, 2]], axis=1), np.stack([rows, faces[:, 1], faces[:, 2]], axis=1)]
+    )
+
+
+def test_open_surfaces_cross_touch_and_hide_inside() -> None:
+    sheet = thud.TriangleMesh([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    (clash,) = check(two(BOX, sheet, [0, 0, 0.1]))
+    assert clash.kind == "hard"
+    assert np.isnan(clash.penetration)
+    assert np.isnan(clash.volume)
+    assert clash.depth == pytest.approx(0.4, rel=1e-6)
+    assert not check(two(BOX, sheet, [0, 0, 0.5])).clashes
+    tiny = thud.TriangleMesh(0.1 * np.asarray(sheet.vertices), sheet.faces)
+    (clash,) = check(two(BOX, tiny))
+    assert (clash.kind, clash.inside) == ("containment", "b")
+
+
+def test_a_bound_is_a_way_out_and_says_that_it_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thud.report.clash.check.MOST_SEARCHED", 10)
+    ball = thud.Sphere(0.5).to_mesh(24)
+    report = check(two(ball, ball, [0.3, 0.2, 0.1]))
+    (clash,) = report
+    assert clash.depth_is_bound
+    assert "at most" in clash.measure
+    assert any("bound" in note for note in report.notes)
+    best = check(two(ball, ball, [0.3, 0.2, 0.1]), search="best").clashes[0]
+    assert not best.depth_is_bound
+    assert best.depth <= clash.depth * (1 + 1e-3) < 1.3 * best.depth
+    away = thud.Pose(np.array([0.3, 0.2, 0.1]) + clash.normal * clash.depth)
+    assert not thud.intersects(ball, ball, None, away)[0]
+
+
+def test_far_from_the_origin_and_in_other_sizes() -> None:
+    for scale in (1e-3, 1.0, 1e3):
+        mesh = thud.Box([0.5 * scale] * 3).to_mesh()
+        home = 1e5 * scale * np.array([1.0, -2.0, 3.0])
+        scene = Scene.from_parts(
+            ["a", "b", "c"], [mesh] * 3, thud.Pose(home + scale * np.array([[0, 0, 0], [0.9, 0.01, 0.02], [0, 2, 0]]))
+        )
+        (clash,) = check(scene)
+        assert clash.kind == "hard"
+        assert clash.depth == pytest.approx(0.1 * scale, rel=1e-4)
+        assert clash.volume == pytest.approx(0.1 * 0.99 * 0.98 * scale**3, rel=1e-3)
+
+
+def test_no_parts_one_part_and_wrong_arguments() -> None:
+    assert not check(Scene((), ())).clashes
+    assert not check(Scene.from_parts(["a"], [BOX])).clashes
+    with pytest.raises(InvalidInputError, match="scene"):
+        check([BOX])  # type: ignore[arg-type]
+    for wrong in ({"clearance": -1.0}, {"tolerance": np.nan}, {"search": "fast"}, {"configurations": -1}, {"threads": 0}):
+        with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+            check(Scene.from_parts(["a", "b"], [BOX, BOX]), **wrong)
+
+
+def test_progress_ends_at_the_whole_and_an_interruption_goes_through() -> None:
+    seen: dict[str, tuple[int, int]] = {}
+    check(planted().scene, clearance=CLEARANCE, progress=lambda label, done, total: seen.update({label: (done, total)}))
+    assert {"pairs", "clashes", "depths", "gaps"} <= set(seen)
+    assert all(done == total for done, total in seen.values())
+
+    def interrupt(label: str, done: int, total: int) -> None:
+        if label == "clashes" and done:
+            raise KeyboardInterrupt
+
+    for threads in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            check(planted().scene, progress=interrupt, threads=threads)
+
+
+def test_limits_are_what_the_pages_say() -> None:
+    assert tolerances.MOST_SEARCHED == 600_000
+    assert tolerances.TOUCHING == 1e-6
