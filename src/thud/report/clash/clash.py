@@ -86,8 +86,8 @@ class Clash:
         """How deep, or how far apart, in words."""
         if self.kind == "clearance" or (self.kind == "contact" and self.gap > 0.0):
             return f"{length(self.gap)} apart"
-        if self.kind == "contact":
-            return "touching"
+        if self.kind in ("contact", "duplicate"):
+            return "touching" if self.kind == "contact" else "in one place"
         bound = "at most " if self.depth_is_bound else ""
         return f"{bound}{length(self.depth)} deep" if np.isfinite(self.depth) else "no way out found"
 
