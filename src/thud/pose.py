@@ -362,7 +362,9 @@ def _rows_of(array: npt.NDArray[Any], name: str, each: int = 0) -> Floats:
         return np.empty((0, 12))
     else:
         number_array(array, name)
-        raise InvalidInputError(f"{name}: expected a Pose, (4,4), (N,4,4), (7,) or (N,7) [x y z qw qx qy qz], got {shape}")
+        hint = "; for a place alone: thud.Pose(position)" if shape[-1:] == (3,) else ""
+        known = "a Pose, (4,4), (N,4,4), (7,) or (N,7) [x y z qw qx qy qz]"
+        raise InvalidInputError(f"{name}: expected {known}, got {shape}{hint}")
     if wrong >= 0:
         where = f"{name}: configuration {wrong // each}, shape {wrong % each}" if each else f"{name}: row {wrong}"
         raise _why_not(array.reshape(len(rows), -1)[wrong].astype(np.float64), where)

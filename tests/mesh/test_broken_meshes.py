@@ -461,3 +461,16 @@ def test_numbers_of_poses_that_do_not_fit_are_a_named_error() -> None:
             query(box, box, thud.Pose(np.zeros((2, 3))), none)
     with pytest.raises(thud.errors.InvalidInputError, match="equal numbers of rows"):
         thud.Pose(np.zeros((3, 3)), np.tile([1.0, 0, 0, 0], (2, 1)))
+
+
+def test_unmerged_triangles_are_said_to_be_so() -> None:
+    box = thud.to_mesh(thud.Box((1, 1, 1)))
+    corners = np.asarray(box.vertices)[np.asarray(box.faces)].reshape(-1, 3)
+    faces = np.arange(len(corners)).reshape(-1, 3)
+    # Equal corners count as one.
+    assert thud.TriangleMesh(corners, faces).is_closed
+    rounded = corners + 1e-7 * np.random.default_rng(0).normal(size=corners.shape)
+    told = thud.TriangleMesh(rounded, faces).problems()
+    assert told.unmerged
+    assert "Merge" in str(told)
+    assert not thud.TriangleMesh(box.vertices, np.asarray(box.faces)[1:]).problems().unmerged

@@ -28,6 +28,9 @@ class MeshProblems:
     inside is decided by the parity of crossings; volume, centroid and inertia count such triangles wrongly."""
     unused_vertices: Ints
     """Vertices of no triangle; ignored."""
+    unmerged: bool
+    """No two of several triangles share an edge, as in a file that writes the corners of each one anew (STL) and rounds them.
+    Equal corners count as one; those that differ by rounding must be merged, by `trimesh`'s `merge_vertices` for example."""
     inverted: bool
     """A closed mesh whose triangles face inward. It is solid all the same; normals of its triangles point inward."""
 
@@ -49,6 +52,8 @@ class MeshProblems:
             )
             if len(rows)
         ]
+        if self.unmerged:
+            lines.append("no two triangles share an edge: unmerged, as from an STL file? Merge its vertices")
         if self.inverted:
             lines.append("triangles face inward")
         return "; ".join(lines) or "no problems"
@@ -73,5 +78,6 @@ def find_problems(vertices: Floats, faces: Ints, place: Ints) -> MeshProblems:
         nonmanifold_edges=edges.ends[edges.uses > 2],
         flipped_edges=edges.ends[~odd & (edges.balance != 0)],
         unused_vertices=np.flatnonzero(~used),
+        unmerged=bool(len(faces) > 3 and len(edges.uses) > 0 and (edges.uses == 1).all()),
         inverted=bool(volume < 0.0 and not odd.any()),
     )
