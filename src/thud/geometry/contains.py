@@ -81,7 +81,8 @@ def _point_convex_polygon_rows(start, stop, points_in, polygons_in, normals_in, 
 
 
 @exact_kernel("i8, i8, f8[:,::1], f8[:,::1], i8[:,::1], b1[::1]")
-def _point_mesh_rows(start, stop, points_in, vertices_in, faces_in, inside_out):
+def point_mesh_rows(start, stop, points_in, vertices_in, faces_in, inside_out):
+    """Whether points lie in a mesh that is known to be closed: every triangle is tried."""
     for i in range(start, stop):
         inside_out[i] = mesh_contains(exact_load3(points_in, i, 0), vertices_in, faces_in)
 
@@ -318,5 +319,5 @@ def point_in_mesh(points: npt.ArrayLike, vertices: npt.ArrayLike, faces: npt.Arr
     v, f = as_mesh(vertices, faces)
     require_closed(v, f)
     inside = np.empty(len(p), dtype=np.bool_)
-    run_rows(_point_mesh_rows, len(p), threads, p, v, f, inside)
+    run_rows(point_mesh_rows, len(p), threads, p, v, f, inside)
     return inside

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats, Ints, writable
 from thud.broadphase.choose import pairs as box_pairs
+from thud.constants import TOUCH
 from thud.io.scene.scene import Scene
+from thud.mesh.local_meet import placed_box
 from thud.pose import PoseLike, as_poses
 from thud.report.clash.rules import Rules
 
@@ -22,20 +24,21 @@ class Placed(NamedTuple):
     """(P, 3) boxes, world frame."""
     upper: Floats
 
+    def touch(self, a: Ints, b: Ints) -> Floats:
+        """(M,) metres at which surfaces of two parts count as touching: some roundings of what their coordinates reach to."""
+        size = (self.upper[a] - self.lower[a] + self.upper[b] - self.lower[b]).sum(axis=1)
+        offset = np.abs(self.lower[a] + self.upper[a] - self.lower[b] - self.upper[b]).sum(axis=1)
+        return np.asarray(TOUCH * 0.5 * (size + offset))
+
 
 def place(scene: Scene, poses: PoseLike = None) -> Placed:
     """Boxes about all parts, at their own poses or at others."""
     rows = as_poses(scene.poses() if poses is None else poses, "poses")
     count = len(scene.parts)
     lower, upper = np.empty((count, 3)), np.empty((count, 3))
-    of_mesh: dict[int, list[int]] = {}
     for row, part in enumerate(scene.parts):
-        of_mesh.setdefault(part.mesh, []).append(row)
-    for mesh, parts in of_mesh.items():
-        # One part at a time: a mesh of a million vertices at a thousand poses would not fit into memory.
-        for row in parts:
-            low, high = scene.meshes[mesh]._bounds(rows[row : row + 1])
-            lower[row], upper[row] = low[0], high[0]
+        mesh = scene.meshes[part.mesh]
+        placed_box(writable(np.asarray(mesh.vertices)), writable(np.asarray(mesh.faces)), rows[row], lower[row], upper[row])
     return Placed(rows, lower, upper)
 
 

@@ -1,48 +1,35 @@
 """`check`: what collides in a scene.
 
-Boxes of all parts give the near pairs. One boolean a pair says which meet; those that do not are asked how far they are
-apart, if that matters. What meets is examined: the triangles that meet, how deep, whether it is the same part twice. Last,
-for real clashes, the way out and the common volume, which take most of the time and are bounded.
+Boxes of all parts give the near pairs. The triangles in the box that two share say which meet; those that do not are asked
+how far they are apart, if that matters. What meets is examined: the triangles that meet, how deep, whether it is the same
+part twice. Last, for real clashes, the way out and the common volume, which take most of the time and are bounded.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from thud._core.arrays import Bools, Floats, Ints
+from thud._core.arrays import Bools, Ints
 from thud._core.threads import check_threads
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.io.scene.scene import Scene
-from thud.queries import distance, intersects
-from thud.report.clash.candidates import Placed, near_pairs, place
+from thud.queries import distance
+from thud.report.clash.candidates import Placed, place
 from thud.report.clash.clash import Clash, ClashReport, rank
 from thud.report.clash.identity import clash_id, part_keys
 from thud.report.clash.measure import Found, body, examine
 from thud.report.clash.meeting import Body
+from thud.report.clash.pairs import build, find_pairs, matrices, pair_tasks
 from thud.report.clash.robot import LinkPair, link_pairs
 from thud.report.clash.rules import Rules
 from thud.report.clash.tasks import Progress, run_tasks
-from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, ROWS_PER_TASK, TOUCHING
+from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, TOUCHING
 from thud.report.clash.volumes import Cutter
 from thud.report.clash.ways import Way, bounded_way, shortest_way
 from thud.results import Distances
 
 _NAN = float("nan")
-
-
-class Pairs(NamedTuple):
-    """Near pairs of parts and whether they meet."""
-
-    placed: Placed
-    pairs: Ints
-    """(M, 2) rows of parts."""
-    meets: Bools
-    """(M,) surfaces meet, or one is inside the other."""
-    ignored: int
-    """Pairs that rules left out."""
 
 
 def check(
@@ -117,32 +104,6 @@ def check(
     )
 
 
-def find_pairs(
-    scene: Scene,
-    placed: Placed,
-    reach: float = 0.0,
-    rules: Rules | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Pairs:
-    """Pairs of parts that are within reach, and which of them meet: boxes, then one boolean of two trees each."""
-    pairs, ignored = near_pairs(scene, placed, reach, rules or Rules(), threads)
-    mesh_of = np.array([part.mesh for part in scene.parts], dtype=np.int64)
-    _build(scene, np.unique(mesh_of[pairs]), "pair_tree", threads, progress)
-    meets = np.zeros(len(pairs), dtype=bool)
-
-    def ask(task: tuple[int, int, Ints]) -> Bools:
-        one, other, rows = task
-        first, second = placed.rows[pairs[rows, 0]], placed.rows[pairs[rows, 1]]
-        return intersects(scene.meshes[one], scene.meshes[other], _matrices(first), _matrices(second), threads=1)
-
-    tasks = _tasks(mesh_of, pairs)
-    weights = [len(task[2]) for task in tasks]
-    for task, answer in zip(tasks, run_tasks("pairs", ask, tasks, threads, progress, weights)):
-        meets[task[2]] = answer
-    return Pairs(placed, pairs, meets, ignored)
-
-
 class _Checker:
     """Makes clashes of pairs of parts."""
 
@@ -165,6 +126,7 @@ class _Checker:
         """Of parts that meet."""
         at = placed or self.placed
         ordered = self._ordered(pairs)
+        build(self.scene, np.unique(self.mesh_of[ordered]), "pair_tree", self.threads, self.progress)
 
         def look(row: int) -> Found:
             a, b = ordered[row]
@@ -189,14 +151,14 @@ class _Checker:
         """Of parts that do not meet: closer than the clearance, or touching within the tolerance."""
         reach = max(self.clearance, self.tolerance)
         ordered = self._ordered(pairs)
-        _build(self.scene, np.unique(self.mesh_of[ordered]), "pair_obbs", self.threads, self.progress)
-        tasks = _tasks(self.mesh_of, ordered)
+        build(self.scene, np.unique(self.mesh_of[ordered]), "pair_obbs", self.threads, self.progress)
+        tasks = pair_tasks(self.mesh_of, ordered)
 
         def ask(task: tuple[int, int, Ints]) -> Distances:
             one, other, rows = task
             first, second = self.placed.rows[ordered[rows, 0]], self.placed.rows[ordered[rows, 1]]
             meshes = self.scene.meshes
-            return distance(meshes[one], meshes[other], _matrices(first), _matrices(second), max_distance=reach, threads=1)
+            return distance(meshes[one], meshes[other], matrices(first), matrices(second), max_distance=reach, threads=1)
 
         clashes = []
         weights = [len(task[2]) for task in tasks]
@@ -289,35 +251,3 @@ def _tolerance(tolerance: float | None, placed: Placed) -> float:
     if tolerance is None:
         return max(TOUCHING * float(np.linalg.norm(upper - lower)), least)
     return max(as_positive(tolerance, "tolerance", zero=True), least)
-
-
-def _build(scene: Scene, meshes: Ints, what: str, threads: int | None, progress: Progress | None) -> None:
-    """Make trees before they are asked for, one mesh a thread."""
-    left = [int(row) for row in meshes if what not in scene.meshes[row].__dict__]
-    if left:
-        weights = [len(np.asarray(scene.meshes[row].faces)) for row in left]
-        label = {"pair_tree": "trees", "pair_obbs": "boxes of trees"}[what]
-        run_tasks(label, lambda row: getattr(scene.meshes[row], what), left, threads, progress, weights)
-
-
-def _tasks(mesh_of: Ints, pairs: Ints) -> list[tuple[int, int, Ints]]:
-    """Rows of pairs, grouped by their two meshes, some at a time: (mesh, mesh, rows)."""
-    if not len(pairs):
-        return []
-    meshes = mesh_of[pairs]
-    order = np.lexsort((meshes[:, 1], meshes[:, 0]))
-    sorted_meshes = meshes[order]
-    first = np.flatnonzero(np.concatenate([[True], (sorted_meshes[1:] != sorted_meshes[:-1]).any(axis=1)]))
-    tasks = []
-    for start, stop in zip(first, [*first[1:], len(order)]):
-        for k in range(start, stop, ROWS_PER_TASK):
-            rows = order[k : min(k + ROWS_PER_TASK, stop)]
-            tasks.append((int(sorted_meshes[start, 0]), int(sorted_meshes[start, 1]), rows))
-    return tasks
-
-
-def _matrices(rows: Floats) -> Floats:
-    """(N, 4, 4) of (N, 12) poses."""
-    out = np.zeros((len(rows), 4, 4))
-    out[:, :3, :3], out[:, :3, 3], out[:, 3, 3] = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:], 1.0
-    return out

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thud._core.arrays import Floats
-from thud.queries import closest_point, contains
+from thud.queries import closest_point, contains, distance
 from thud.report.clash.candidates import Placed
 from thud.report.clash.meeting import Body, Meeting, extent, meeting, penetration, spread
 from thud.report.clash.tolerances import MOST_SAMPLES
@@ -41,6 +41,11 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
     met = meeting(a, b)
     if met.total == 0:
         inside = _inner(a, b)
+        if not inside:
+            # Apart by so little that one test calls it touching and the other does not.
+            near = distance(a.mesh, b.mesh, a.pose, b.pose, threads=1)
+            ends = np.array([near.point_a[0], near.point_b[0]])
+            return Found("contact", ends.mean(axis=0), ends, near.normal[0], _NAN, met)
         inner = a if inside == "a" else b
         points = extent(inner.place(np.asarray(inner.mesh.vertices)[np.unique(np.asarray(inner.mesh.faces))]))
         low, high = (lower_a, upper_a) if inside == "a" else (lower_b, upper_b)
@@ -83,9 +88,10 @@ def _coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], sa
 
 
 def _inner(a: Body, b: Body) -> str:
-    """Which of two, whose surfaces do not meet, is inside the other."""
-    if a.mesh.is_closed:
-        # One connected part of B may be inside and another outside.
-        if contains(a.mesh, b.place(b.mesh.component_points), pose=a.pose, threads=1).any():
-            return "b"
-    return "a"
+    """Which of two, whose surfaces do not meet, is inside the other; "" for neither."""
+    for name, outer, inner in (("b", a, b), ("a", b, a)):
+        # One connected part may be inside and another outside.
+        points = inner.place(inner.mesh.component_points)
+        if outer.mesh.is_closed and contains(outer.mesh, points, pose=outer.pose, threads=1).any():
+            return name
+    return ""

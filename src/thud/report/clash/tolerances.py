@@ -42,6 +42,10 @@ LEAST_VOLUME = 1e-12
 #: version of the meshes' triangles may bring about.
 DEEPER = 0.05
 
+#: Pairs of triangles that two meshes are tried by before trees are made for them, times the triangles of both (a count): a
+#: box test takes 1.5 ns, a triangle of a tree 0.8 us, and a tree is used for a few pairs.
+LOCAL_PAIRS = 200
+
 #: Rows of one pair of meshes that one task of a thread asks (a count).
 ROWS_PER_TASK = 64
 
