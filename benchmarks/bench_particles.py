@@ -181,6 +181,29 @@ def spheres(report: Report, size: str) -> None:
     report.note(scene, "thud", f"{quick * 1e3:.1f} ms with {impacts} impacts at their times: {slow / quick:.0f}x")
 
 
+def late_windows(report: Report, size: str) -> None:
+    """Windows of one second in the order of time, of particles that have bounced since 0."""
+    floor = p.ColliderSet([p.Plane([0, 0, 0], [0, 0, 1], restitution=1.0)])
+    rng = np.random.default_rng(7)
+    x = np.column_stack([np.zeros((200, 2)), rng.uniform(0.5, 2.0, 200)])
+    system = p.ParticleSystem(x, [0, 0, 0], [0, 0, -9.81], response="bounce", bounces=10**9)
+    last = 50 if size == "ci" else 5000
+    scene = f"200 elastic bouncers, windows of 1 s up to {last} s"
+    print(f"\n{scene}")
+    taken = []
+    for k in range(last):
+        begin = time.perf_counter()
+        system.impacts(floor, float(k), k + 1.0, threads=1)
+        taken.append(time.perf_counter() - begin)
+    few = max(5, last // 50)
+    early, late = float(np.median(taken[1 : few + 1])), float(np.median(taken[-few:]))
+    report.note(scene, "in order", f"{early * 1e3:.2f} ms a window at the start, {late * 1e3:.2f} ms at the end")
+    begin = time.perf_counter()
+    alone = p.ParticleSystem(x, [0, 0, 0], [0, 0, -9.81], response="bounce", bounces=10**9)
+    alone.impacts(floor, last - 1.0, float(last), threads=1)
+    report.note(scene, "the last one alone", f"{(time.perf_counter() - begin) * 1e3:.0f} ms: all since birth")
+
+
 def other_kinds(report: Report, size: str) -> None:
     """Hail on what is not made of planes and quadrics: a path each, most of which hit."""
     import thud
@@ -248,6 +271,7 @@ def run(size: str) -> None:
     with one_core():
         first_hits(report, size)
         small_calls(report, size)
+        late_windows(report, size)
         other_kinds(report, size)
         spheres(report, size)
     opengl(report, size)

@@ -19,7 +19,7 @@ from thud.particles.crossings.tolerances import FILTER_CLOSE, PATH_SLACK, SINGUL
 
 #: Up to so many elements (counts) a row looks at each of them, at each box; more have a tree.
 FEW_PLAIN = 2
-FEW_ELEMENTS = 8
+FEW_ELEMENTS = 16
 
 
 @exact_device

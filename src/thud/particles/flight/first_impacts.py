@@ -1,8 +1,8 @@
 """Impacts of particles that are removed by their first one, on planes and quadrics: one flight a generation.
 
-Two passes. The first looks for the earliest crossing of each generation and keeps three numbers of those that have one in the
+Two passes. The first looks for the earliest crossing of each generation and keeps four numbers of those that have one in the
 window; put in the order of time, the second makes the columns of the result from them, each start once more by its hash. So
-what is between is 24 bytes an impact.
+what is between is 32 bytes an impact, side by side.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from thud.particles.colliders.element_arrays import COLLIDER, PART
 from thud.particles.crossings.element_rows import earliest_element, unit_normal
 from thud.particles.crossings.elements import dot3, path_at
 from thud.particles.flight.event_order import order_times, result_columns
-from thud.particles.flight.motion import birth_of, start_generation
-from thud.particles.flight.response import CROSSED, row3, towards, velocity_at
+from thud.particles.flight.motion import birth_of, start_of
+from thud.particles.flight.response import CROSSED, towards, velocity_at
 from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
@@ -32,16 +32,15 @@ PIECE = 2**17
 
 
 @exact_kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], f8, f8, elements, "
-    "f8[::1], f8[::1], i8[:,::1]"
+    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], f8, f8, elements, f8[::1], "
+    "f8[:,::1]"
 )
 def first_rows(
     start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends, t0, t1, elements,
-    time_out, age_out, found_out,
+    time_out, found_out,
 ):  # fmt: skip
-    """How many of rows [start, stop) have their first impact in [t0, t1); time, age, and particle, generation, element of each.
+    """How many of rows [start, stop) have their first impact in [t0, t1); time, and (age, particle, generation, element).
     Rows as in `start_rows`."""
-    path = np.empty((1, 9))
     none = (0.0, 0.0, 0.0)
     particle = np.searchsorted(ends, start, side="right")
     count = 0
@@ -49,37 +48,35 @@ def first_rows(
         while ends[particle] <= row:
             particle += 1
         generation = first[particle] + row - (ends[particle - 1] if particle > 0 else 0)
-        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, path, np.int64(0))
+        x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
         lifetime = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
-        x, v, a = row3(path, 0, 0), row3(path, 0, 3), row3(path, 0, 6)
         age, e = earliest_element(elements, x, v, a, none, np.int64(-1), np.int64(-1), lifetime)
         if e < 0 or not age < lifetime:
             continue
         at = birth_of(births[particle if births.shape[0] > 1 else 0], lifetime, generation) + age
         if t0 <= at < t1:
-            time_out[count], age_out[count] = at, age
-            found_out[count, 0], found_out[count, 1], found_out[count, 2] = particle, generation, e
+            # As floats they are exact: none is above 2**53.
+            time_out[count], found_out[count, 0], found_out[count, 1] = at, age, particle
+            found_out[count, 2], found_out[count, 3] = generation, e
             count += 1
     return count
 
 
 @exact_kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, elements, f8[::1], f8[::1], i8[:,::1], i8[::1], "
+    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, elements, f8[::1], f8[:,::1], i8[::1], "
     "i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], u1[::1]"
 )
 def column_rows(
-    start, stop, positions, velocities, accelerations, spreads, seed, elements, times, ages, found, order,
+    start, stop, positions, velocities, accelerations, spreads, seed, elements, times, found, order,
     ints_out, time_out, point_out, normal_out, velocity_out, speed_out, status_out,
 ):  # fmt: skip
     """Columns of the result, from what `first_rows` has found, in its order."""
-    path = np.empty((1, 9))
     for row in range(start, stop):
         k = order[row]
-        particle, generation, e = found[k, 0], found[k, 1], found[k, 2]
-        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, path, np.int64(0))
-        x, v, a = row3(path, 0, 0), row3(path, 0, 3), row3(path, 0, 6)
-        p, w = path_at(x, v, a, ages[k]), velocity_at(v, a, ages[k])
-        n = towards(unit_normal(elements, e, x, v, a, p, ages[k]), w)
+        age, particle, generation, e = found[k, 0], np.int64(found[k, 1]), np.int64(found[k, 2]), np.int64(found[k, 3])
+        x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
+        p, w = path_at(x, v, a, age), velocity_at(v, a, age)
+        n = towards(unit_normal(elements, e, x, v, a, p, age), w)
         ints_out[0, row], ints_out[1, row], ints_out[4, row] = particle, generation, 0
         ints_out[2, row], ints_out[3, row] = elements.ints[e, COLLIDER], elements.ints[e, PART]
         time_out[row], speed_out[row], status_out[row] = times[k], math.sqrt(dot3(w, w)), CROSSED
@@ -92,34 +89,33 @@ def first_impacts(
 ) -> ParticleImpacts:
     """All events in [t0, t1), in time order. `first`, `count`: the generations that live then."""
     ends = np.cumsum(count)
-    found: list[tuple[int, Floats, Floats, Ints]] = []
+    found: list[tuple[int, Floats, Floats]] = []
     starts = (system._position, system._velocity, system._acceleration, system._spreads)
 
     def work(start: int, stop: int) -> None:
         for begin in range(start, stop, PIECE):
             end = min(begin + PIECE, stop)
             block = np.empty(5 * (end - begin))
-            time, age, rest = np.split(block, (end - begin, 2 * (end - begin)))
-            what = rest.view(np.int64).reshape(-1, 3)
+            time, what = block[: end - begin], block[end - begin :].reshape(-1, 4)
             many = first_rows(
                 begin, end, *starts, system._birth, system._lifetime, system._key, first, ends, t0, t1, colliders.elements,
-                time, age, what,
+                time, what,
             )  # fmt: skip
             if many:
-                found.append((begin, time[:many], age[:many], what[:many]))
+                found.append((begin, time[:many], what[:many]))
 
     run_rows(work, int(ends[-1]), threads)
     found.sort(key=lambda piece: piece[0])
     if len(found) == 1:
-        _begin, time, age, what = found[0]
+        _begin, time, what = found[0]
     else:
-        time, age = (np.concatenate([piece[k] for piece in found] or [np.empty(0)]) for k in (1, 2))
-        what = np.concatenate([piece[3] for piece in found] or [np.empty((0, 3), np.int64)])
+        time = np.concatenate([piece[1] for piece in found] or [np.empty(0)])
+        what = np.concatenate([piece[2] for piece in found] or [np.empty((0, 4))])
     # By time; at one time by particle and generation, as they are.
     order = order_times(time)
     ints, when, point, normal, velocity, speed, status = result_columns(len(order))
     run_rows(
-        column_rows, len(order), threads, *starts, system._key, colliders.elements, time, age, what, order,
+        column_rows, len(order), threads, *starts, system._key, colliders.elements, time, what, order,
         ints, when, point, normal, velocity, speed, status,
     )  # fmt: skip
     particle, generation, collider, part, bounce = ints

@@ -71,27 +71,39 @@ def generation_rows(start, stop, births, lifetimes, t0, t1, most, first_out, cou
         first_out[i], count_out[i] = first, max(last - first + 1, np.int64(0))
 
 
-@exact_kernel(inner="f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, i8, i8, f8[:,::1], i8")
-def start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths_out, row):
+@exact_device
+def start_of(positions, velocities, accelerations, spreads, seed, particle, generation):
     """Start of a generation: x, v, a."""
     p, w = particle if positions.shape[0] > 1 else 0, particle if velocities.shape[0] > 1 else 0
     b = particle if accelerations.shape[0] > 1 else 0
-    for axis in range(3):
-        paths_out[row, axis], paths_out[row, 3 + axis] = positions[p, axis], velocities[w, axis]
-        paths_out[row, 6 + axis] = accelerations[b, axis]
+    x, v = (positions[p, 0], positions[p, 1], positions[p, 2]), (velocities[w, 0], velocities[w, 1], velocities[w, 2])
+    a = (accelerations[b, 0], accelerations[b, 1], accelerations[b, 2])
     if spreads[2, 0] == 0.0:
-        return
+        return x, v, a
     i, k = np.uint64(particle), np.uint64(generation)
     c = (i & _LOW, k & _LOW, (k >> _32) & _LOW)
     key = (seed & _LOW, seed >> _32)
     r0, r1, r2, r3 = philox(c[0], c[1], c[2], np.uint64(0), key[0], key[1])
     r4, r5, _, _ = philox(c[0], c[1], c[2], np.uint64(1), key[0], key[1])
-    paths_out[row, 0] += spreads[POSITION, 0] * spread(r0)
-    paths_out[row, 1] += spreads[POSITION, 1] * spread(r1)
-    paths_out[row, 2] += spreads[POSITION, 2] * spread(r2)
-    paths_out[row, 3] += spreads[VELOCITY, 0] * spread(r3)
-    paths_out[row, 4] += spreads[VELOCITY, 1] * spread(r4)
-    paths_out[row, 5] += spreads[VELOCITY, 2] * spread(r5)
+    x = (
+        x[0] + spreads[POSITION, 0] * spread(r0),
+        x[1] + spreads[POSITION, 1] * spread(r1),
+        x[2] + spreads[POSITION, 2] * spread(r2),
+    )
+    v = (
+        v[0] + spreads[VELOCITY, 0] * spread(r3),
+        v[1] + spreads[VELOCITY, 1] * spread(r4),
+        v[2] + spreads[VELOCITY, 2] * spread(r5),
+    )
+    return x, v, a
+
+
+@exact_device
+def start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths_out, row):
+    """Start of a generation into a row: x, v, a."""
+    x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
+    for axis in range(3):
+        paths_out[row, axis], paths_out[row, 3 + axis], paths_out[row, 6 + axis] = x[axis], v[axis], a[axis]
 
 
 @exact_kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights")
