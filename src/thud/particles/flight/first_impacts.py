@@ -8,11 +8,12 @@ what is between is 32 bytes an impact, side by side.
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats
 from thud._core.decorators import exact_kernel
 from thud._core.threads import run_rows
 from thud.particles.colliders.collider_set import ColliderSet
@@ -20,6 +21,7 @@ from thud.particles.colliders.element_arrays import COLLIDER, PART
 from thud.particles.crossings.element_rows import earliest_element, unit_normal
 from thud.particles.crossings.elements import dot3, path_at
 from thud.particles.flight.event_order import order_times, result_columns
+from thud.particles.flight.generations import living_generations
 from thud.particles.flight.motion import birth_of, start_of
 from thud.particles.flight.response import CROSSED, towards, velocity_at
 from thud.results import ParticleImpacts
@@ -42,12 +44,16 @@ def first_rows(
     """How many of rows [start, stop) have their first impact in [t0, t1); time, and (age, particle, generation, element).
     Rows as in `start_rows`."""
     none = (0.0, 0.0, 0.0)
-    particle = np.searchsorted(ends, start, side="right")
+    # With one birth and lifetime all particles have as many generations.
+    alike = ends.shape[0] == 1
+    particle = start // ends[0] if alike else np.searchsorted(ends, start, side="right")
+    before = particle * ends[0] if alike else (ends[particle - 1] if particle > 0 else 0)
     count = 0
     for row in range(start, stop):
-        while ends[particle] <= row:
+        while row >= (before + ends[0] if alike else ends[particle]):
+            before = before + ends[0] if alike else ends[particle]
             particle += 1
-        generation = first[particle] + row - (ends[particle - 1] if particle > 0 else 0)
+        generation = first[0 if alike else particle] + row - before
         x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
         lifetime = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
         age, e = earliest_element(elements, x, v, a, none, np.int64(-1), np.int64(-1), lifetime)
@@ -84,27 +90,43 @@ def column_rows(
             point_out[row, axis], normal_out[row, axis], velocity_out[row, axis] = p[axis], n[axis], w[axis]
 
 
-def first_impacts(
-    system: ParticleSystem, colliders: ColliderSet, first: Ints, count: Ints, t0: float, t1: float, threads: int | None
-) -> ParticleImpacts:
-    """All events in [t0, t1), in time order. `first`, `count`: the generations that live then."""
+class _Scratch(threading.local):
+    """Memory of a thread that is filled anew by each call: a system takes longer to hand it out than we take to fill it."""
+
+    def __init__(self) -> None:
+        self.block = np.empty(0)
+
+    def room(self, size: int) -> Floats:
+        if len(self.block) < size:
+            self.block = np.empty(size)
+        return self.block[:size]
+
+
+_scratch = _Scratch()
+
+
+def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
+    """All events in [t0, t1), in time order."""
+    first, count = living_generations(system, t0, t1, threads, alike=True)
     ends = np.cumsum(count)
+    total = int(ends[-1]) * (system.count // len(ends))
     found: list[tuple[int, Floats, Floats]] = []
     starts = (system._position, system._velocity, system._acceleration, system._spreads)
 
     def work(start: int, stop: int) -> None:
         for begin in range(start, stop, PIECE):
-            end = min(begin + PIECE, stop)
-            block = np.empty(5 * (end - begin))
-            time, what = block[: end - begin], block[end - begin :].reshape(-1, 4)
+            size = min(PIECE, stop - begin)
+            block = _scratch.room(5 * size)
+            time, what = block[:size], block[size:].reshape(-1, 4)
             many = first_rows(
-                begin, end, *starts, system._birth, system._lifetime, system._key, first, ends, t0, t1, colliders.elements,
-                time, what,
+                begin, begin + size, *starts, system._birth, system._lifetime, system._key, first, ends, t0, t1,
+                colliders.elements, time, what,
             )  # fmt: skip
-            if many:
-                found.append((begin, time[:many], what[:many]))
+            # One piece is used where it is.
+            alone = size == total
+            found.append((begin, time[:many] if alone else time[:many].copy(), what[:many] if alone else what[:many].copy()))
 
-    run_rows(work, int(ends[-1]), threads)
+    run_rows(work, total, threads)
     found.sort(key=lambda piece: piece[0])
     if len(found) == 1:
         _begin, time, what = found[0]

@@ -20,10 +20,11 @@ from thud.particles.flight.checkpoints import Checkpoint, best_of, with_one_more
 from thud.particles.flight.event_order import in_time_order
 from thud.particles.flight.first_impacts import first_impacts
 from thud.particles.flight.flight_rows import FlightRows, new_rows, put_rows, rows_of
-from thud.particles.flight.motion import generation_rows, living_rows, start_rows
+from thud.particles.flight.generations import living_generations
+from thud.particles.flight.motion import living_rows, start_rows
 from thud.particles.flight.response import EVENT_INTS, EVENT_REALS, begin_round, respond, settle
 from thud.particles.flight.tolerances import CHECKPOINT_FLIGHTS
-from thud.particles.tolerances import MOST_WINDOW_GENERATIONS, MOST_WINDOW_IMPACTS
+from thud.particles.tolerances import MOST_WINDOW_IMPACTS
 from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
@@ -93,25 +94,12 @@ def _in_chunks(
     run_rows(work, total, threads)
 
 
-def living_generations(system: ParticleSystem, t0: float, t1: float, threads: int | None) -> tuple[Ints, Ints]:
-    """The first generation of each particle that lives in [t0, t1), and how many do."""
-    first, count = np.empty(system.count, np.int64), np.empty(system.count, np.int64)
-    run_rows(generation_rows, system.count, threads, system._birth, system._lifetime, t0, t1, system._generations, first, count)
-    lives = float(count.sum(dtype=np.float64))
-    if lives > MOST_WINDOW_GENERATIONS:
-        raise InvalidInputError(
-            f"lifetime: {lives:.3g} generations live in [{t0:g}, {t1:g}) s; expected at most {MOST_WINDOW_GENERATIONS}: ask "
-            "for shorter windows, or let particles live longer"
-        )
-    return first, count
-
-
 def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
     """All events in [t0, t1), in time order."""
     colliders.make_ready()
+    if system._bounces < 0 and len(colliders.elements.ints) and not colliders.others:
+        return first_impacts(system, colliders, t0, t1, threads)
     first, count = living_generations(system, t0, t1, threads)
-    if system._bounces < 0 and len(colliders.elements.ints) and not colliders.others and count.any():
-        return first_impacts(system, colliders, first, count, t0, t1, threads)
     found: list[tuple[int, int, Ints, Floats]] = []
     saved: list[FlightRows] = []
     total = [0]

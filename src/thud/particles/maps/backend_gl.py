@@ -160,7 +160,7 @@ class _Flights:
 
     def runs(self, t0: float, t1: float) -> Iterator[tuple[Ints, Ints, int, Any]]:
         """One run after the other: particle and generation of its rows, how many, and the buffer of `STATE`."""
-        from thud.particles.flight.flights import living_generations
+        from thud.particles.flight.generations import living_generations
 
         system = self.system
         first, count = living_generations(system, t0, t1, None)
