@@ -339,6 +339,32 @@ def _growth(report: Report, most: int, rounds: int) -> None:
     report.growth("100 poses of a hull over hills", "intersects", "samples", "coal, mesh", sizes, make, max(2, rounds // 2))
 
 
+def _rays(report: Report, surface: DisplacedSurface, count: int, rounds: int) -> None:
+    """First hits of rays beside those with the surface's own triangles: down, of a camera, any way."""
+    mesh, rng, box = surface.to_mesh(), np.random.default_rng(7), surface.bounds()
+    low, high = np.asarray(box.lower).ravel(), np.asarray(box.upper).ravel()
+    middle, size = 0.5 * (low + high), high - low
+    down = np.column_stack([rng.uniform(low[:2], high[:2], (count, 2)), np.full(count, high[2] + 5.0)])
+    side = int(np.sqrt(count))
+    eye = middle + size * [0.0, -0.7, 0.6]
+    camera = thud.geometry.camera_rays(eye, middle - eye, [0, 0, 1], 0.9, side, side)
+    start, aim = rng.uniform(low, high + [0, 0, size[2]], (count, 3)), rng.uniform(low, high, (count, 3))
+    families = {
+        "down": (down, np.tile([0.0, 0.0, -1.0], (count, 1))), "camera": camera, "any way": (start, aim - start),
+    }  # fmt: skip
+    members = []
+    for name, (origins, directions) in families.items():
+        racers = [
+            Contestant("thud, displaced", lambda o=origins, d=directions: thud.raycast(surface, o, d, threads=1), len(origins)),  # type: ignore[misc]
+            Contestant("thud, mesh", lambda o=origins, d=directions: thud.raycast(mesh, o, d, threads=1), len(origins)),  # type: ignore[misc]
+        ]
+        members.append((name, racers))
+    report.family("rays on displaced terrain", "first hits", "thud, mesh", members, rounds)
+    report.note(
+        "rays on displaced terrain", "bytes a sample for rays", f"{surface.ray_blocks.nbytes / surface.sample_count:.2f}"
+    )
+
+
 def run(size: str = "standard") -> None:
     """The whole benchmark."""
     cell, poses, rounds, points, quads, limit = _SIZES[size]
@@ -349,6 +375,7 @@ def run(size: str = "standard") -> None:
         _building(report, 65 if size == "ci" else 513, cell, 8 if size == "ci" else 16, max(1, rounds // 2))
         _warship(report, made.surface, poses, rounds)
         _contacts(report, *((60, 20, 5, 1) if size == "ci" else (520, 1_000, 100, rounds)))
+        _rays(report, made.surface, 400 if size == "ci" else 20_000, rounds)
         _projections(report, made.surface, points, rounds)
         for side, step in ((8, 8), (16, 8), (8, 4), (16, 4)):
             if size == "ci" and (side, step) != (8, 8):

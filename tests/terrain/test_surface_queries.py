@@ -221,6 +221,34 @@ def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
+def test_many_rays_have_boxes_of_their_own_and_the_same_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    surface, _sheet, _h, points = case(kind)
+    rng = np.random.default_rng(9)
+    count = 100 if SMALL else 600
+    target = points[rng.integers(len(points), size=count)] + rng.normal(size=(count, 3)) * rng.choice([0.0, 0.3], (count, 1))
+    o = target + rng.normal(size=(count, 3)) * 4.0
+    # Along the axes through the samples themselves: edges that patches share, rays in the sides of boxes.
+    o[: count // 3] = target[: count // 3] + 3.0 * np.eye(3)[rng.integers(3, size=count // 3)]
+    d = target - o
+    monkeypatch.setattr("thud.terrain.collision.queries.BLOCK_RAYS", np.inf)
+    surface.__dict__.pop("ray_blocks", None)
+    few = thud.raycast(surface, o, d)
+    assert not surface.has_ray_blocks
+    monkeypatch.setattr("thud.terrain.collision.queries.BLOCK_RAYS", 0.0)
+    size = surface.nbytes
+    many = thud.raycast(surface, o, d)
+    assert surface.nbytes == size + surface.ray_blocks.nbytes
+    for name in ("distance", "point", "normal", "triangle"):
+        assert getattr(few, name).tobytes() == getattr(many, name).tobytes(), name
+    assert np.isfinite(few.distance).mean() > 0.2
+    seen = thud.raycast(surface, o, d, any_hit=True)
+    np.testing.assert_array_equal(np.isfinite(seen.distance), np.isfinite(few.distance))
+    near = thud.raycast(surface, o, d, max_distance=3.0)
+    np.testing.assert_array_equal(np.isfinite(near.distance), few.distance <= 3.0)
+    surface.__dict__.pop("ray_blocks")
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_rays_hit_the_sheet(kind: str) -> None:
     surface, sheet, h, points = case(kind)
     rng = np.random.default_rng(8)

@@ -22,6 +22,7 @@ from thud.terrain.tolerances import DETAIL_RATIO
 
 if TYPE_CHECKING:
     from thud.terrain.bounding.maps import BoundingMaps
+    from thud.terrain.collision.ray_blocks import RayBlocks
     from thud.terrain.surface_index import IndexBytes, SurfaceIndex
 
 
@@ -291,6 +292,18 @@ class DisplacedSurface(Shape):
         self.__dict__.pop("_bounded", None)
         return index
 
+    @property
+    def has_ray_blocks(self) -> bool:
+        """Whether the boxes for many rays are there; else a query with many rays makes them."""
+        return "ray_blocks" in self.__dict__
+
+    @cached_property
+    def ray_blocks(self) -> RayBlocks:
+        """Boxes of blocks of patches, for many rays."""
+        from thud.terrain.collision.ray_blocks import build_blocks
+
+        return build_blocks(self)
+
     @cached_property
     def arrays(self) -> SurfaceArrays:
         """What kernels read: with planes, tree and bounding maps."""
@@ -404,7 +417,8 @@ class DisplacedSurface(Shape):
     def nbytes(self) -> int:
         """Bytes of all that it holds once a query was asked: base mesh, maps, planes, tree and bounding maps."""
         arrays = (*self.arrays, self._index.unconverged, self._index.box, self._corners)
-        return int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
+        blocks = self.ray_blocks.nbytes if self.has_ray_blocks else 0
+        return blocks + int(sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
     # --- as a shape ---------------------------------------------------------------------------------------------------------
 

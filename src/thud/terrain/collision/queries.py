@@ -21,7 +21,7 @@ from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossin
 from thud.shapes.shape import IDENTITY, Shape
 from thud.shapes.sphere import Sphere
 from thud.terrain.collision.query_object import query_object
-from thud.terrain.collision.tolerances import CROSSING_GAP
+from thud.terrain.collision.tolerances import BLOCK_RAYS, CROSSING_GAP
 from thud.terrain.surface import DisplacedSurface
 
 #: Rows that are worth a hand-over to another thread: each takes some microseconds.
@@ -237,13 +237,18 @@ def raycast(
     reach: float, any_hit: bool, threads: int | None,
 ) -> RayHits:  # fmt: skip
     """First hits, from either side; `triangle` is the quad that was hit."""
-    from thud.terrain.collision.rays import surface_ray_rows
-
     directions = unit(directions)
     start, along = unturned(rows, origins - rows[:, 9:], count), unturned(rows, directions, count)
     found, normal, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
-    arguments = (surface.arrays, start, along, reach, int(any_hit), found, normal, quad, np.empty((count, 2)))
-    run_rows(surface_ray_rows, count, threads, *arguments, rows_per_chunk=_ROWS)
+    arguments = (surface.arrays, start, along, reach, int(any_hit))
+    if surface.has_ray_blocks or count > BLOCK_RAYS * surface.displacements.size:
+        from thud.terrain.collision.ray_blocks import block_ray_rows
+
+        run_rows(block_ray_rows, count, threads, *arguments, *surface.ray_blocks, found, normal, quad, rows_per_chunk=_ROWS)
+    else:
+        from thud.terrain.collision.rays import surface_ray_rows
+
+        run_rows(surface_ray_rows, count, threads, *arguments, found, normal, quad, np.empty((count, 2)), rows_per_chunk=_ROWS)
     hit = np.isfinite(found)
     point = np.where(hit[:, None], origins + np.where(hit, found, 0.0)[:, None] * directions, 0.0)
     return RayHits(found, point, _turned(rows, normal), quad)

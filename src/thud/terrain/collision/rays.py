@@ -15,7 +15,7 @@ from thud.constants import RAY_BOX_SLACK
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch import load_patch, patch_normal
-from thud.terrain.collision.tolerances import PATCH_RAY_EDGE
+from thud.terrain.collision.tolerances import PATCH_RAY_EDGE, RAY_TIE
 from thud.terrain.collision.volumes import box_of, load_cell
 from thud.terrain.collision.work_space import CELL_STACK
 from thud.terrain.surface_arrays import QUAD
@@ -103,7 +103,7 @@ def ray_patch(corners, o, d, farthest, out):
 @exact_device
 def ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
     """Whether a ray enters a box before `farthest`; never missed by rounding."""
-    enter, leave = 0.0, farthest
+    enter, leave = 0.0, RAY_TIE * farthest
     for axis in range(3):
         low = lx if axis == 0 else (ly if axis == 1 else lz)
         high = ux if axis == 0 else (uy if axis == 1 else uz)
@@ -182,12 +182,19 @@ def next_cell(surface, quad, shape, o, d, farthest, points, cells, depth):
 # The first hit ---------------------------------------------------------------------------------------------------------------
 
 
-@exact_kernel(inner="surface, i8, vec3, vec3, f8, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
-def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, crossings, place_out):
-    """(hit, distance) of a ray and the patches of primitive k; place_out: quad, x, y, a, b."""
+@exact_device
+def earlier(quad, i, j, place):
+    """Whether a patch comes before the one that was found: of hits at one distance, on an edge, the first counts, so that the
+    order of the walk does not."""
+    return quad < place[0] or (quad == place[0] and (j < place[2] or (j == place[2] and i < place[1])))
+
+
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, b1, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
+def ray_primitive(surface, k, o, d, best, found, any_hit, corners, points, cells, crossings, place_out):
+    """(hit, distance) of a ray and the patches of primitive k, and of those before if `found`; place_out: quad, x, y, a, b."""
     quad = _I(surface.primitives[k, QUAD])
     shape = outline(surface, k)
-    depth, found = push_coarsest(surface, quad, shape, cells), False
+    depth = push_coarsest(surface, quad, shape, cells)
     while True:
         depth, step, x, y = next_cell(surface, quad, shape, o, d, best, points, cells, depth)
         if step == 0:
@@ -199,7 +206,7 @@ def ray_primitive(surface, k, o, d, best, any_hit, corners, points, cells, cross
                     continue
                 load_patch(surface, quad, i, j, corners)
                 hit, distance, u, v = ray_patch(corners, o, d, best, crossings)
-                if hit and (not found or distance < best):
+                if hit and (not found or distance < best or earlier(quad, i, j, place_out)):
                     found, best = True, distance
                     place_out[0], place_out[1], place_out[2], place_out[3], place_out[4] = quad, i, j, u, v
                     if any_hit:
@@ -219,11 +226,9 @@ def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, 
             item, k = next_primitive(surface, o, d, best, k)
             if item < 0:
                 break
-            hit, distance = ray_primitive(surface, item, o, d, best, any_hit, corners, points, cells, crossings, place)
-            if hit:
-                found, best = True, distance
-                if any_hit:
-                    break
+            found, best = ray_primitive(surface, item, o, d, best, found, any_hit, corners, points, cells, crossings, place)
+            if found and any_hit:
+                break
         distance_out[row], quad_out[row] = math.inf, -1
         for axis in range(3):
             normal_out[row, axis] = 0.0

@@ -30,6 +30,18 @@ CAST_EARLY = 1e-2
 #: beside it meet the column's top up to rounding.
 OWN_SHEET = 1e-7
 
+#: Boxes of blocks of patches are rounded outward by this part of their grid, a 255th of a quad: far more than the roundoff of
+#: the grid, and far more than rays meet patches beyond their borders.
+BLOCK_SLACK = 1e-3
+
+#: Boxes that a ray enters beyond the best hit by less than this part of it are looked into: on an edge that patches share, hits
+#: differ by roundoff, and the least of them counts whatever the order of the walk.
+RAY_TIE = 1.0 + 1e-12
+
+#: Rays of a call from which on they get boxes of their own, as a part of the samples: making these takes 0.1 us a sample, and
+#: saves some us a ray.
+BLOCK_RAYS = 1.0 / 32.0
+
 #: A ray meets a bilinear patch up to this far beyond its borders, in (u, v) of the patch, whose sides are 1: no ray slips
 #: between two.
 PATCH_RAY_EDGE = 1e-9

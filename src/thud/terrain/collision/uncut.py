@@ -127,8 +127,8 @@ def is_uncut(surface, quad, x, top, length, space):
                         return False
             continue
         hit, _distance = ray_primitive(
-            surface, item, x, d, farthest, _I(1), space.ray_corners, space.ray_points, space.ray_cells, space.ray_crossings,
-            space.ray_place,
+            surface, item, x, d, farthest, False, _I(1), space.ray_corners, space.ray_points, space.ray_cells,
+            space.ray_crossings, space.ray_place,
         )  # fmt: skip
         if hit:
             return False
