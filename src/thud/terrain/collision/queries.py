@@ -241,7 +241,7 @@ def raycast(
     start, along = unturned(rows, origins - rows[:, 9:], count), unturned(rows, directions, count)
     found, normal, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
     arguments = (surface.arrays, start, along, reach, int(any_hit))
-    if surface.has_ray_blocks or count > BLOCK_RAYS * surface.displacements.size:
+    if surface.has_ray_blocks or count > BLOCK_RAYS * surface.sample_count:
         from thud.terrain.collision.ray_blocks import block_ray_rows
 
         run_rows(block_ray_rows, count, threads, *arguments, *surface.ray_blocks, found, normal, quad, rows_per_chunk=_ROWS)
