@@ -15,7 +15,7 @@ from thud.report.clash.candidates import Placed, near_pairs
 from thud.report.clash.measure import body
 from thud.report.clash.rules import Rules
 from thud.report.clash.tasks import Progress, run_tasks
-from thud.report.clash.tolerances import LOCAL_PAIRS, ROWS_PER_TASK
+from thud.report.clash.tolerances import LOCAL_PAIRS, ROWS_PER_TASK, TRIANGLES_PER_TASK
 
 #: What is found of two parts: nothing, that triangles meet, that one is inside the other, or that trees should be asked. The
 #: first two and the last are what `meet_within` returns.
@@ -123,9 +123,17 @@ def build(scene: Scene, meshes: Ints, what: str, threads: int | None, progress: 
     """Make trees before they are asked for, one mesh a thread."""
     left = [int(row) for row in meshes if what not in scene.meshes[row].__dict__]
     if left:
-        weights = [len(np.asarray(scene.meshes[row].faces)) for row in left]
         label = {"pair_tree": "trees", "pair_obbs": "boxes of trees", "component_points": "connected parts"}[what]
-        run_tasks(label, lambda row: getattr(scene.meshes[row], what), left, threads, progress, weights)
+        sizes = np.array([len(np.asarray(scene.meshes[row].faces)) for row in left], dtype=np.int64)
+        # Small meshes together: handing one over to a thread takes as long as a thousand triangles do.
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // TRIANGLES_PER_TASK)) + 1
+        tasks, weights = np.split(np.array(left), cuts), [int(part.sum()) for part in np.split(sizes, cuts)]
+
+        def make(rows: Ints) -> None:
+            for row in rows.tolist():
+                getattr(scene.meshes[row], what)
+
+        run_tasks(label, make, tasks, threads, progress, weights)
 
 
 def pair_tasks(mesh_of: Ints, pairs: Ints) -> list[tuple[int, int, Ints]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from thud._core.threads import check_threads, core_count
@@ -47,15 +47,10 @@ def run_tasks(
     with ThreadPoolExecutor(count, thread_name_prefix="thud-check") as pool:
         futures: dict[Future[Answer], int] = {pool.submit(work, task): row for row, task in enumerate(tasks)}
         try:
-            left = set(futures)
-            while left:
-                # With a limit, so that an interruption is seen between two answers.
-                finished, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    answers[futures[future]] = future.result()
-                    done += share[futures[future]]
-                if finished:
-                    report()
+            for future in as_completed(futures):
+                answers[futures[future]] = future.result()
+                done += share[futures[future]]
+                report()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -49,5 +49,8 @@ LOCAL_PAIRS = 200
 #: Rows of one pair of meshes that one task of a thread asks (a count).
 ROWS_PER_TASK = 64
 
+#: Triangles of meshes whose trees one task of a thread makes (a count): some 10 ms.
+TRIANGLES_PER_TASK = 20_000
+
 #: Configurations of a robot asked at a time (a count): it bounds the memory of the poses.
 CONFIGURATIONS_AT_ONCE = 256
