@@ -15,6 +15,7 @@ from thud.io.scene.names import UniqueNames, path_name
 from thud.io.scene.readers import primitives
 from thud.io.scene.readers.polygons import triangulated
 from thud.io.scene.repair import repair_mesh
+from thud.io.scene.scene import Shared
 from thud.io.scene.self_crossing import self_crossings
 from thud.io.scene.text import printable
 
@@ -221,3 +222,12 @@ def test_self_crossings():
     # All in one place: not looked at, rather than the square of it.
     heap = np.random.default_rng(0).normal(size=(3000, 3))
     assert self_crossings(heap, np.arange(3000).reshape(-1, 3)) is None
+
+
+def test_meshes_that_are_gone_lend_their_address_to_no_other():
+    # A mesh that equals one that is there is dropped, and the next one may get its place in memory: it is another mesh.
+    shared = Shared()
+    sizes = np.tile([1.0, 1.0, 2.0, 1.0, 3.0], 40) * np.repeat(np.arange(1, 41), 5)
+    rows = [shared.row(box((2.0 * size,) * 3)) for size in sizes]
+    assert [shared.meshes[row].vertices.max() for row in rows] == sizes.tolist()
+    assert len(shared.meshes) == len(np.unique(sizes))

@@ -219,7 +219,7 @@ class Shared:
         for row in self._by_bytes.setdefault(key, []):
             there = self.meshes[row]
             if np.array_equal(there.vertices, vertices) and np.array_equal(there.faces, faces):
-                self._by_id[id(mesh)] = row
+                # Not kept by its id: nothing holds this mesh, and another one may come to lie where it was.
                 return row
         self.meshes.append(mesh)
         self._by_bytes[key].append(len(self.meshes) - 1)
