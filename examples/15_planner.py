@@ -33,7 +33,8 @@ def run() -> tuple[np.ndarray, np.ndarray]:
     # Pairs of rows: base and forearm, upper arm and table, forearm and table. Links at a joint always meet: left out.
     checker = thud.prepare([*scene.shapes(), table], [[0, 2], [1, 3], [2, 3]])
     collides = checker.intersects(np.concatenate([scene.robot.poses(angles), stays], axis=1))
-    print(f"{(~collides.any(axis=1)).sum()} of {len(angles):,} configurations are free; by pair {collides.sum(axis=0).tolist()} collide")
+    free = int((~collides.any(axis=1)).sum())
+    print(f"{free:,} of {len(angles):,} configurations are free; by pair {collides.sum(axis=0).tolist()} collide")
     return angles, collides
 
 
