@@ -227,6 +227,21 @@ def test_a_bound_is_a_way_out_and_says_that_it_is_a_bound(monkeypatch: pytest.Mo
     assert not thud.intersects(ball, ball, None, away)[0]
 
 
+def test_no_way_out_is_longer_than_that_of_the_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from thud.report.clash.ways import Way
+
+    # A search that went astray is not believed, though what it found is free.
+    monkeypatch.setattr("thud.report.clash.check.shortest_way", lambda _a, _b: Way(1e9, np.array([0.6, 0.8, 0.0]), False))
+    (clash,) = check(two(BOX, BOX, [0.9, 0.1, 0.2]))
+    assert clash.depth == pytest.approx(0.1, rel=1e-3)
+    assert clash.depth_is_bound
+    monkeypatch.undo()
+    for seed in range(3):
+        scene = random_scene(seed)
+        low, high = scene.bounds()
+        assert max(clash.depth for clash in check(scene)) < np.linalg.norm(high - low)
+
+
 def test_far_from_the_origin_and_in_other_sizes() -> None:
     for scale in (1e-3, 1.0, 1e3):
         mesh = thud.Box([0.5 * scale] * 3).to_mesh()

@@ -85,6 +85,7 @@ def test_the_configuration_shows_the_clash(report: ClashReport) -> None:
     assert clashes
     assert len(clashes) == sum(pair.verdict != "never" and not pair.at_rest for pair in report.links)
     for clash in clashes:
+        assert clash.depth < 0.5
         poses = report.poses(clash)
         meshes = [report.scene.mesh_of(row) for row in (clash.a, clash.b)]
         assert thud.intersects(*meshes, poses[clash.a], poses[clash.b])[0]

@@ -26,7 +26,7 @@ from thud.report.clash.rules import Rules
 from thud.report.clash.tasks import Progress, run_tasks
 from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, TOUCHING
 from thud.report.clash.volumes import Cutter
-from thud.report.clash.ways import Way, bounded_way, shortest_way
+from thud.report.clash.ways import Way, bounded_way, boxes_parted, shortest_way
 from thud.results import Distances
 
 _NAN = float("nan")
@@ -205,7 +205,8 @@ class _Checker:
             thorough = False
         if thorough:
             way = shortest_way(a, b)
-            if np.isfinite(way.depth):
+            # Boxes that are apart part what they hold: no way out need be longer.
+            if way.depth <= boxes_parted(*boxes) * (1.0 + 1e-6):
                 return way
         return bounded_way(a, b, found.met.normals if found.met is not None else np.empty((0, 3)), *boxes)
 

@@ -216,7 +216,7 @@ def length(metres: float) -> str:
     """With a unit in which it is easy to read."""
     for factor, unit in ((1.0, "m"), (1e3, "mm"), (1e6, "µm")):
         if abs(metres) * factor >= 1.0:
-            return f"{metres * factor:.3g} {unit}"
+            return f"{float(f'{metres * factor:.3g}'):g} {unit}"
     return "0 mm" if metres == 0.0 else f"{metres * 1e9:.3g} nm"
 
 
@@ -224,5 +224,5 @@ def volume(cubic_metres: float) -> str:
     """The same of a volume."""
     for factor, unit in ((1.0, "m³"), (1e6, "cm³"), (1e9, "mm³")):
         if abs(cubic_metres) * factor >= 1.0:
-            return f"{cubic_metres * factor:.3g} {unit}"
+            return f"{float(f'{cubic_metres * factor:.3g}'):g} {unit}"
     return f"{cubic_metres * 1e9:.3g} mm³"

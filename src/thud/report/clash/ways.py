@@ -66,6 +66,11 @@ def bounded_way(a: Body, b: Body, normals: Floats, box_a: tuple[Floats, Floats],
     return Way(float(high[best]), along[best], True)
 
 
+def boxes_parted(box_a: tuple[Floats, Floats], box_b: tuple[Floats, Floats]) -> float:
+    """The shortest way along an axis that parts two boxes."""
+    return float(min((box_a[1] - box_b[0]).min(), (box_b[1] - box_a[0]).min()))
+
+
 def freeing(a: Body, b: Body, met: Meeting, step: float) -> Floats | None:
     """(3,) the normal of triangles that meet along which B, moved by `step`, is free of A; None if there is none."""
     along = distinct(met.normals, _NORMALS)
