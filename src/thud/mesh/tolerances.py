@@ -163,6 +163,13 @@ WAY_STARTS = 3
 WAY_SEEDS = 8
 SEED_APART = 0.95
 
+#: In a hollow B may be free at a small part of the best length so far, and not again before it is outside. So WAY_RUNGS lengths (a
+#: count), each WAY_NEARER times the last (a factor), are tried along every WAY_SPARSE-th direction (a count): down to 1/256, below
+#: which a depth is hardly told from a touch at the size of the bodies.
+WAY_NEARER = 0.63
+WAY_RUNGS = 12
+WAY_SPARSE = 12
+
 #: At the end of a way B is tried at the same length beside it: in WAY_RING directions (a count) at WAY_BESIDE radians and at
 #: halves of it down to WAY_CLOSEST, for the best of all down to WAY_FINEST. The first is as far as the directions of the search
 #: are apart. A way that ended at more than WAY_HOPELESS times the best so far (a factor) is not followed further.

@@ -8,8 +8,8 @@ that plane nearest to the origin is where the way goes on, over what planes it m
 point of the way is free, since each leg of it is a cast.
 
 Such a way ends in the next hollow. So it begins in several places: at the translation that parts the hulls, and in those of
-directions all around in which B is free at what is the best so far, or a little beyond; and at the end of each way B is tried
-at the same length beside it.
+directions all around in which B is free at what is the best so far, or a little beyond; and in one in which it is free at a
+much shorter length, as in a hollow of A. At the end of each way B is tried at the same length beside it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,12 @@ from thud.mesh.tolerances import (
     WAY_HOPELESS,
     WAY_KNOWN,
     WAY_LET_GO,
+    WAY_NEARER,
     WAY_PLANES,
     WAY_RING,
+    WAY_RUNGS,
     WAY_SLOPE,
+    WAY_SPARSE,
     WAY_STEPS,
     WAY_STILL,
     WAY_TOWARD,
@@ -293,6 +296,48 @@ def try_beside(pair, part, r, t, s, toward, gap, angle, closest, space):
     return s
 
 
+@device
+def unit_normal(p):
+    """Of a triangle; 0 if it has no area."""
+    n = cross(sub(p[1], p[0]), sub(p[2], p[0]))
+    return scale(n, 1.0 / norm(n)) if norm(n) > 0.0 else n
+
+
+@kernel(inner="overlap_pair, i8, mat3, vec3, search_space")
+def met_normals(pair, part, r, t, space):
+    """(normal of a triangle of A, of one of B) that meet with B's tree at (R, t); 0 for a convex A, and where none do."""
+    found, none, zero = space.found, np.int64(0), (0.0, 0.0, 0.0)
+    if pair.convex != 0:
+        if not convex_part_meets(pair.b, part, space.parts, pair.box, r, t, space.walk, space.known, none, found):
+            return zero, zero
+        return zero, unit_normal(place_triangle(r, t, load_triangle(pair.b.corners, U(found[0, 1]))))
+    if not parts_meet(pair.a, pair.b, part, r, t, space.walk, found):
+        return zero, zero
+    p, q = load_triangle(pair.a.corners, U(found[0, 0])), load_triangle(pair.b.corners, U(found[0, 1]))
+    return unit_normal(p), unit_normal(place_triangle(r, t, q))
+
+
+@kernel(inner="overlap_pair, i8, mat3, vec3, f8[:,::1], f8, f8, search_space")
+def look_nearer(pair, part, r, t, directions, shortest, gap, space):
+    """A free translation much shorter than `shortest`, or 0: where one is inside a hollow of the other it may be free by a
+    hair's breadth, as a shaft that cuts into the wall of its hole, and beyond that only outside of it. Lengths go down by
+    steps; the shortest that is free is taken. Triangles that meet are tried first, so that most looks are cheap."""
+    on_a, on_b = met_normals(pair, part, r, t, space)
+    best, length = (0.0, 0.0, 0.0), WAY_NEARER * shortest
+    for _rung in range(WAY_RUNGS):
+        if length <= 4.0 * gap:
+            break
+        for k in range(4 + directions.shape[0] // WAY_SPARSE):
+            n = on_a if k < 2 else on_b
+            d = scale(n, 1.0 if k % 2 == 0 else -1.0) if k < 4 else load3(directions, (k - 4) * WAY_SPARSE, 0)
+            end = scale(d, length)
+            if norm2(d) > 0.0 and is_free(pair, part, r, add(t, end), space):
+                best = end
+                break
+        length *= WAY_NEARER
+    return best
+
+
 @kernel(inner="overlap_pair, i8, mat3, vec3, vec3, vec3, f8[:,::1], i8, f8, search_space")
 def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space):
     """A short free translation, `gap` away from touching. begin: a free one."""
@@ -322,6 +367,10 @@ def shortest_way(pair, part, r, t, begin, toward, directions, starts, gap, space
         end = add_scaled(end, m, max(0.0, time - gap / approach))
         shortest = min(shortest, norm(end))
         count = put_seed(seeds, count, starts, end)
+    if part == 0 and not aimed:
+        near = look_nearer(pair, part, r, t, directions, shortest, gap, space)
+        if norm2(near) > 0.0:
+            count = put_seed(seeds, count, starts, near)
     for _k in range(count):
         # The shortest that is left.
         chosen = 0
