@@ -163,9 +163,9 @@ WAY_STARTS = 3
 WAY_SEEDS = 8
 SEED_APART = 0.95
 
-#: In a hollow B may be free at a small part of the best length so far, and not again before it is outside. So WAY_RUNGS lengths (a
-#: count), each WAY_NEARER times the last (a factor), are tried along every WAY_SPARSE-th direction (a count): down to 1/256, below
-#: which a depth is hardly told from a touch at the size of the bodies.
+#: In a hollow B may be free at a small part of the best length so far, and not again before it is outside. So WAY_RUNGS
+#: lengths (a count), each WAY_NEARER times the last (a factor), are tried along every WAY_SPARSE-th direction (a count) and the
+#: normals of two triangles that meet: down to 1/256 of the best. It takes a sixth of the search's time.
 WAY_NEARER = 0.63
 WAY_RUNGS = 12
 WAY_SPARSE = 12

@@ -117,3 +117,22 @@ def test_types_are_of_one_geometry_or_one_stem() -> None:
     types = part_types(screws())
     assert len(set(types[1:])) == 1
     assert types[0] == "plate"
+
+
+def test_patterns_that_fit_nothing_are_told() -> None:
+    rules = Rules(a=["hall/pipes", "pipe"], ignore=["loose"], ignore_pairs=[("screw*", "bolt*")])
+    assert check(heap(), rules=rules, volumes=False, search="quick").notes == (
+        "a: no part has a name that 'pipe' fits", "ignore: no part has a name that 'bolt*' fits",
+    )  # fmt: skip
+
+
+def test_a_line_names_parts_that_are_in_it() -> None:
+    # All are of one geometry, which the first part, far away, gives its name to.
+    names = ["elsewhere", "left a", "right a", "left b", "right b"]
+    places = [[9, 0, 0], [0, 0, 0], [0.9, 0, 0], [0, 5, 0], [0.9, 5, 0]]
+    report = check(Scene.from_parts(names, [BOX] * 5, thud.Pose(places)), volumes=False)
+    (line,) = report.groups()
+    assert line.title == "left a and right a, and 1 alike"
+    numbered = Scene.from_parts(["elsewhere", "left 1", "right 1", "left 2", "right 2"], [BOX] * 5, thud.Pose(places))
+    assert check(numbered, volumes=False).groups()[0].title == "left and right"
+    assert report.summary() == "2 clashes in 5 parts: 2 hard"

@@ -22,7 +22,7 @@ from thud.report.clash.measure import Found, body, examine
 from thud.report.clash.meeting import Body
 from thud.report.clash.pairs import build, find_pairs, matrices, pair_tasks
 from thud.report.clash.robot import LinkPair, link_pairs
-from thud.report.clash.rules import Rules
+from thud.report.clash.rules import Rules, unmatched
 from thud.report.clash.tasks import Progress, run_tasks
 from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, TOUCHING
 from thud.report.clash.volumes import Cutter
@@ -80,6 +80,7 @@ def check(
     tolerance = _tolerance(tolerance, placed)
     found = find_pairs(scene, placed, max(clearance, tolerance), rules, threads, progress)
     checker = _Checker(scene, placed, tolerance, clearance, volumes, search, threads, progress)
+    checker.notes += unmatched(scene, rules)
     clashes = checker.meeting(found.pairs[found.meets]) + checker.near(found.pairs[~found.meets])
     links: tuple[LinkPair, ...] = ()
     if scene.robot is not None and configurations:

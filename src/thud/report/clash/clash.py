@@ -159,10 +159,10 @@ class ClashReport:
     def summary(self) -> str:
         """One line."""
         counts = [f"{count} {kind}" for kind in KINDS if (count := sum(clash.kind == kind for clash in self.clashes))]
-        said = f"{len(self.clashes)} clashes in {len(self.scene.parts)} parts"
+        said = f"{_count(len(self.clashes), 'clash', 'clashes')} in {_count(len(self.scene.parts), 'part', 'parts')}"
         if counts:
             said += f": {', '.join(counts)}"
-        more = [f"{len(self.contacts)} contacts"] if self.contacts else []
+        more = [_count(len(self.contacts), "contact", "contacts")] if self.contacts else []
         more += [f"{len(self.known)} accepted"] if self.known else []
         more += [f"{len(self.gone)} gone"] if self.gone else []
         return said + (f"; {', '.join(more)}" if more else "")
@@ -210,6 +210,10 @@ def rank(clash: Clash) -> tuple[int, float, str]:
     """Sorts the gravest first: by kind, then depth, then gap."""
     deep = clash.depth if np.isfinite(clash.depth) else np.inf
     return KINDS.index(clash.kind), clash.gap - deep, clash.id
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def length(metres: float) -> str:

@@ -40,7 +40,7 @@ class Group:
 def part_types(scene: Scene) -> list[str]:
     """One text a part, the same for parts of one geometry, or of one parent whose names differ by a number at the end."""
     shown = np.bincount([part.mesh for part in scene.parts], minlength=len(scene.meshes)) if scene.parts else np.zeros(0)
-    stems = [_TAIL.sub("", part.name.rpartition("/")[2]) or part.name for part in scene.parts]
+    stems = [_stem(part.name) for part in scene.parts]
     first: dict[int, str] = {}
     for part, stem in zip(scene.parts, stems):
         first.setdefault(part.mesh, stem)
@@ -97,9 +97,22 @@ def _by_type(kind: str, clashes: list[Clash], types: list[str], alone: bool) -> 
     groups = []
     for (one, other), mine in found.items():
         single = len(mine) == 1 and alone
-        title = _names(mine[0].name_a, mine[0].name_b) if single else _names(one, other)
+        # A type has the name of the first part of its geometry, which need not be among these.
+        stems = {tuple(sorted((_stem(clash.name_a), _stem(clash.name_b)))) for clash in mine}
+        title = _names(mine[0].name_a, mine[0].name_b)
+        if not single and (one, other) in stems:
+            title = _names(one, other)
+        elif not single and len(stems) == 1:
+            title = _names(*stems.pop())
+        elif not single and len(mine) > 1:
+            title += f", and {len(mine) - 1} alike"
         groups.append(Group(title, kind, tuple(mine)))
     return groups
+
+
+def _stem(name: str) -> str:
+    """The last level, without a number at its end."""
+    return _TAIL.sub("", name.rpartition("/")[2]) or name
 
 
 def _names(one: str, other: str) -> str:

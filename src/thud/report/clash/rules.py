@@ -117,6 +117,20 @@ def chosen(scene: Scene, patterns: Iterable[str]) -> Bools:
     return np.array([fits(part.name) for part in scene.parts], dtype=bool)
 
 
+def unmatched(scene: Scene, rules: Rules) -> list[str]:
+    """A sentence for each pattern that no part's name fits: a typing error would look like nothing to clash."""
+    said = [
+        ("a", rules.a),
+        ("b", rules.b),
+        ("ignore", rules.ignore),
+        ("ignore", [one for pair in rules.ignore_pairs for one in pair]),
+    ]
+    return [
+        f"{where}: no part has a name that {pattern!r} fits" for where, patterns in said for pattern in patterns
+        if not chosen(scene, [pattern]).any()
+    ]  # fmt: skip
+
+
 def _pattern(pattern: object, name: str) -> str:
     if not isinstance(pattern, str) or not pattern:
         raise InvalidInputError(f"{name}: expected patterns of names, got {pattern!r}")

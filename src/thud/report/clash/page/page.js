@@ -183,7 +183,7 @@
   }
   if (data.contact_count) {
     at("contacts").hidden = false;
-    at("contacts").querySelector("summary").textContent = data.contact_count + " pairs of parts only touch";
+    at("contacts").querySelector("summary").textContent = data.contact_count + (data.contact_count === 1 ? " pair of parts only touches" : " pairs of parts only touch");
     for (const [one, other] of data.contacts) {
       const row = make("tr");
       row.append(make("td", one), make("td", other));
