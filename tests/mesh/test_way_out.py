@@ -150,3 +150,21 @@ def test_what_only_touches_is_parted_by_a_small_step(shift: list[float]) -> None
     patches = thud.overlap_patches(triangle, triangle, None, thud.Pose(shift))
     assert len(patches.row) > 0
     assert 0.0 <= patches.depth.max() < 1e-6
+
+
+def test_a_plane_along_the_way_does_not_lead_far_away() -> None:
+    # Two bars of a robot, a corner in the other's side: the touching plane was all but parallel to the way back, and the gap to
+    # it was reached 1.6e9 m away.
+    a, b = thud.Box([0.05, 0.04, 0.04]), thud.Box([0.5, 0.04, 0.04])
+    pose_a = [-0.06473454019299686, 0.03461871866968932, 0.1, 0.19880829450942844, 0, 0, -0.9800383982448098]
+    pose_b = [0.4673041580397861, 0.17783932039548117, 0.1, 0.9835162215437964, 0, 0, 0.180819915828467]
+    truth = thud.distance(a, b, pose_a, pose_b, signed=True).distance[0]
+    found = thud.distance(a.to_mesh(), b.to_mesh(), pose_a, pose_b, signed=True)
+    assert found.distance[0] == pytest.approx(truth, rel=1e-3)
+    # The same bars at other turns: never deeper than the solids.
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(-np.pi, np.pi, 20 if SIZE == "small" else 300)
+    poses = np.column_stack([0.6 * np.cos(turn), 0.14 * np.sin(turn), 0 * turn, np.cos(turn), 0 * turn, 0 * turn, np.sin(turn)])
+    solid = thud.distance(a, b, poses, None, signed=True)
+    mesh = thud.distance(a.to_mesh(), b.to_mesh(), poses, None, signed=True)
+    assert (mesh.distance >= 1.001 * np.minimum(solid.distance, 0.0) - 1e-6).all()

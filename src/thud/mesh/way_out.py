@@ -425,9 +425,10 @@ def let_go(pair, part, r, t, s, size, space):
             gap *= 4.0
         return is_free(pair, part, r, add(t, s), space), s, point
     approach = -dot(n, m)
-    # A tenth of what the walk kept away is enough nearly always; what is not free goes back up, in the end beyond s.
+    # A tenth of what the walk kept away is enough nearly always; what is not free goes back up, in the end beyond s. By no more
+    # than the gap: along a plane that is all but parallel to the way the gap is reached only far away.
     for _attempt in range(CLEAR_ATTEMPTS):
-        x = add_scaled(s, m, time - gap / approach)
+        x = add_scaled(s, m, max(time - gap / approach, -gap / norm(m)))
         if is_free(pair, part, r, add(t, x), space):
             return True, x, point
         gap *= 4.0
