@@ -15,7 +15,7 @@ from thud.constants import UNIT_ROUNDOFF
 from thud.convex.own_parts import own_parts
 from thud.convex.support import curved_support
 from thud.math.pose import compose_rotation, load_rotation, load_translation, rotate, transform, unrotate
-from thud.math.vec3 import dot, load3, norm2, sub
+from thud.math.vec3 import add_scaled, dot, load3, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import BOUND, CENTER, KIND, P0, P1, P2, RADIUS, VERTEX_COUNT, VERTEX_START
 from thud.shapes.shape import BOX, HALF_SPACE, HULL
@@ -25,7 +25,16 @@ from thud.terrain.collision.ground_walk import near_ground_parts, part_inside, w
 from thud.terrain.collision.nearest import exact_nearest
 from thud.terrain.collision.patch import load_patch, patch_size, twist
 from thud.terrain.collision.patch_query import CAST, DISTANCE, MEET, patch_query
-from thud.terrain.collision.tolerances import CAST_FLAT, CAST_MORE, CAST_REST, CAST_STEEP, LEVELS, LISTED, PATCH_FLAT
+from thud.terrain.collision.tolerances import (
+    CAST_CURVED,
+    CAST_FLAT,
+    CAST_MORE,
+    CAST_REST,
+    CAST_STEEP,
+    LEVELS,
+    LISTED,
+    PATCH_FLAT,
+)
 from thud.terrain.collision.walk import near_parts, part_box, walk_nearest, walk_part
 from thud.terrain.collision.work_space import AWAY, BEST, FACE, POINT, STATUS, UNSURE, PartQuery, new_work_space
 
@@ -207,7 +216,8 @@ def exact_time(surface, parts, query, space, time, p, n):
     # It stopped at a piece that touches, which leaves its patch by CAST_FLAT at most.
     load_column(surface, space.found[0, 1], space.found[0, 2], space.found[0, 3], space.tops, space.ends)
     set_face(_I(result[FACE]), space.tops, space.ends, space.corners, space.above)
-    reach = 2.0 * (CAST_FLAT * patch_size(space.corners) + rest)
+    size = patch_size(space.corners)
+    reach = 2.0 * (CAST_FLAT * size + rest)
     for _ in range(CAST_MORE):
         at = (t[0] + time * m[0], t[1] + time * m[1], t[2] + time * m[2])
         near = PartQuery(a, b, r, at, (0.0, 0.0, 0.0), _I(DISTANCE))
@@ -228,7 +238,11 @@ def exact_time(surface, parts, query, space, time, p, n):
         reach = 2.0 * result[BEST]
         # Along a surface that it hardly comes nearer to, no farther than is safe.
         approach = max(-dot(m, n), CAST_STEEP * speed)
-        time += result[BEST] / approach
+        # A patch is curved, so that a whole step may lead in by the gap's square.
+        step = result[BEST] / approach * (1.0 - min(0.5, CAST_CURVED * result[BEST] / size))
+        time += step
+        # If the next look finds them in touch, this is where: the part's closest point has moved along.
+        p = add_scaled(add_scaled(p, n, result[BEST]), m, step)
         if time > 1.0:
             break
     return time, p, n
