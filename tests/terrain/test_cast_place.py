@@ -1,5 +1,5 @@
-"""Where and when a box that falls on rough ground touches it, by a formula: the highest ground below it is at a corner of the box
-or of a patch, or where their edges cross."""
+"""Where and when a box that falls on rough ground touches it, by a formula: the highest ground below it is at a corner of the
+box or of a patch, or where their edges cross."""
 
 from __future__ import annotations
 
