@@ -1,4 +1,4 @@
-"""A hill with a tunnel through it as a displaced surface: what no height map can hold, at four bytes a sample."""
+"""A hill with a tunnel through it as a displaced surface: what no height map can hold, at some eleven bytes a sample."""
 
 from __future__ import annotations
 
