@@ -190,6 +190,38 @@ def test_a_copy_by_other_triangles_and_a_turned_one_are_duplicates() -> None:
     assert clash.kind != "duplicate"
 
 
+def test_sheets_in_one_place_but_for_the_tolerance_are_duplicates_and_one_with_a_window_is_not() -> None:
+    corners = [(0, 0, 0), (4, 0, 0), (4, 4, 0), (0, 4, 0)]
+    sheet = thud.TriangleMesh(corners, [(0, 1, 2), (0, 2, 3)])
+    both_sides = thud.TriangleMesh(corners, [(0, 1, 2), (0, 2, 3), (2, 1, 0), (3, 2, 0)])
+    window = [(2.5, 2.2, 0), (3.8, 2.2, 0), (3.8, 3.8, 0), (2.5, 3.8, 0)]
+    around = [(0, 1, 4), (1, 5, 4), (1, 2, 5), (2, 6, 5), (2, 3, 6), (3, 7, 6), (3, 0, 7), (0, 4, 7)]
+    framed = thud.TriangleMesh(corners + window, around)
+    for other, height, kind in (
+        (sheet, 5e-7, "duplicate"),
+        (sheet, 2e-6, None),
+        (both_sides, 0.0, "duplicate"),
+        (framed, 0.0, None),
+    ):
+        poses = thud.Pose.from_array([[0, 0, 0, 1, 0, 0, 0], [0, 0, height, 1, 0, 0, 0]])
+        report = check(Scene.from_parts(["a", "b"], [sheet, other], poses), tolerance=1e-6)
+        assert [clash.kind for clash in report] == ([kind] if kind else []), (height, kind)
+
+
+def test_ids_do_not_depend_on_the_order_of_levels_of_one_name() -> None:
+    cube = thud.Box([0.5, 0.5, 0.5]).to_mesh()
+
+    def ids(names: list[str], places: list[float]) -> dict[str, float]:
+        poses = thud.Pose(np.array([[x, 0.0, 0.0] for x in places]))
+        return {clash.id: round(clash.depth, 6) for clash in check(Scene.from_parts(names, [cube] * 4, poses))}
+
+    names = ["pump/shaft", "pump/wheel", "pump#2/shaft", "pump#2/wheel"]
+    assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [5.0, 5.8, 0.0, 0.9])
+    # Numbers that the file itself gives are names: what they stand for may change places.
+    names = ["line#1/shaft", "line#1/wheel", "line#2/shaft", "line#2/wheel"]
+    assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [10.0, 10.9, 5.0, 5.8])
+
+
 def _halved(vertices, faces):
     """Each triangle as two."""
     middle = 0.5 * (vertices[faces[:, 0]] + vertices[faces[:, 1]])

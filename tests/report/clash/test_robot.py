@@ -115,3 +115,23 @@ def test_what_always_collides_is_said_once() -> None:
     pair = next(pair for pair in report.links if {pair.link_a, pair.link_b} == {"base", "post"})
     assert (pair.verdict, pair.share, pair.at_rest) == ("always", 1.0, True)
     assert sum({clash.name_a, clash.name_b} == {"arm/base", "post"} for clash in report) == 1
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05])
+def test_links_that_touch_or_are_near_at_rest_and_overlap_elsewhere_clash(gap: float) -> None:
+    joints = (
+        Joint("turn", "revolute", "base", "table", thud.Pose(), (0, 0, 1), -1.0, 1.0),
+        Joint("lift", "prismatic", "table", "block", thud.Pose([0, 0, 0.75 + gap]), (0, 0, 1), -0.2, 0.4),
+    )
+    own = thud.Pose.from_rows(np.tile(thud.Pose().rows.reshape(1, 12), (2, 1)))
+    bases = thud.Pose.from_rows(np.tile(thud.Pose().rows.reshape(1, 12), (3, 1)))
+    robot = Robot("press", ("base", "table", "block"), joints, np.array([0, 2]), own, bases)
+    meshes = thud.Box([0.5, 0.5, 0.5]).to_mesh(), thud.Box([0.25, 0.25, 0.25]).to_mesh()
+    where = thud.Pose.from_array(robot.poses(robot.rest[None])[0])
+    parts = tuple(Part(f"press/{n}", k, where[k], "press", kind="link") for k, n in enumerate(("base", "block")))
+    report = check(Scene(parts, meshes, robot=robot), configurations=50, clearance=0.1)
+    # One row a pair, the graver one.
+    assert [clash.kind for clash in report] == ["hard"]
+    assert not report.contacts
+    assert report.clashes[0].configuration[1] < -gap
+    assert report.clashes[0].depth == pytest.approx(-gap - report.clashes[0].configuration[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud._core.arrays import Bools, Ints
+from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import check_threads
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
@@ -18,7 +18,7 @@ from thud.queries import distance
 from thud.report.clash.candidates import Placed, place
 from thud.report.clash.clash import Clash, ClashReport, rank
 from thud.report.clash.identity import clash_id, part_keys
-from thud.report.clash.measure import Found, body, examine
+from thud.report.clash.measure import Found, body, coincide, examine
 from thud.report.clash.meeting import Body
 from thud.report.clash.pairs import build, find_pairs, matrices, pair_tasks
 from thud.report.clash.robot import LinkPair, link_pairs
@@ -30,6 +30,9 @@ from thud.report.clash.ways import Way, bounded_way, boxes_parted, shortest_way
 from thud.results import Distances
 
 _NAN = float("nan")
+
+#: Kinds of clashes of parts that have something in common, not only touch or are near.
+_OVERLAPS = ("hard", "containment", "duplicate")
 
 
 def check(
@@ -84,10 +87,14 @@ def check(
     clashes = checker.meeting(found.pairs[found.meets]) + checker.near(found.pairs[~found.meets])
     links: tuple[LinkPair, ...] = ()
     if scene.robot is not None and configurations:
-        links = link_pairs(scene, rules, configurations, seed, threads, progress)
-        clashes += _elsewhere(
-            checker, links, {(clash.a, clash.b) for clash in clashes if clash.kind not in ("contact", "clearance")}
-        )
+        values = np.concatenate([scene.robot.rest[None], scene.robot.sample(configurations, seed=seed)])
+        links = link_pairs(scene, rules, values, threads, progress)
+        elsewhere = _elsewhere(checker, links, values, {clash.id for clash in clashes if clash.kind in _OVERLAPS})
+        # One row a pair: what touches or is near at rest and overlaps elsewhere is told as what it is there.
+        graver = {clash.id for clash in elsewhere if clash.kind in _OVERLAPS}
+        clashes = [clash for clash in clashes if clash.id not in graver]
+        told = {clash.id for clash in clashes}
+        clashes += [clash for clash in elsewhere if clash.id not in told]
     touching = [clash for clash in clashes if clash.kind == "contact"]
     if rules.touching == "clash":
         touching = []
@@ -136,7 +143,7 @@ class _Checker:
             return examine(self._body(a, at), self._body(b, at), boxes, bool(same), self.tolerance)
 
         found = run_tasks("clashes", look, range(len(ordered)), self.threads, self.progress)
-        real = [row for row, one in enumerate(found) if one.kind in ("hard", "containment", "duplicate")]
+        real = [row for row, one in enumerate(found) if one.kind in _OVERLAPS]
         sizes = self.size[self.mesh_of[ordered[real]]].sum(axis=1) if real else np.empty(0, dtype=np.int64)
         thorough = self._thorough(sizes)
 
@@ -161,11 +168,14 @@ class _Checker:
             meshes = self.scene.meshes
             return distance(meshes[one], meshes[other], matrices(first), matrices(second), max_distance=reach, threads=1)
 
-        clashes = []
+        clashes, twins = [], []
         weights = [len(task[2]) for task in tasks]
         for task, answer in zip(tasks, run_tasks("gaps", ask, tasks, self.threads, self.progress, weights)):
             for k in np.flatnonzero(np.isfinite(answer.distance)):
                 gap = float(answer.distance[k])
+                if gap <= self.tolerance and self._coincide(ordered[task[2][k]]):
+                    twins.append(int(task[2][k]))
+                    continue
                 kind = "contact" if gap <= self.tolerance else "clearance"
                 if kind == "clearance" and gap >= self.clearance:
                     continue
@@ -173,7 +183,8 @@ class _Checker:
                 middle = ends.mean(axis=0)
                 where = Found(kind, middle, ends, answer.normal[k], _NAN, None)
                 clashes.append(self._clash(ordered[task[2][k]], where, None, (), gap))
-        return clashes
+        # Two flat sheets in one place, but for the tolerance, do not meet.
+        return clashes + (self.meeting(ordered[twins]) if twins else [])
 
     def _ordered(self, pairs: Ints) -> Ints:
         """(M, 2) with the part of the smaller key first: what A and B are does not depend on the order of parts."""
@@ -181,6 +192,11 @@ class _Checker:
         out = pairs.copy()
         out[turned] = out[turned, ::-1]
         return out
+
+    def _coincide(self, rows: Ints) -> bool:
+        at, (a, b) = self.placed, rows
+        boxes = at.lower[a], at.upper[a], at.lower[b], at.upper[b]
+        return coincide(self._body(a, at), self._body(b, at), boxes, bool(self.mesh_of[a] == self.mesh_of[b]), self.tolerance)
 
     def _body(self, row: int, at: Placed) -> Body:
         return body(self.scene.meshes[self.mesh_of[row]], at, int(row))
@@ -234,16 +250,28 @@ class _Checker:
         )  # fmt: skip
 
 
-def _elsewhere(checker: _Checker, links: tuple[LinkPair, ...], known: set[tuple[int, int]]) -> list[Clash]:
-    """Clashes of links that do not meet at rest, in the configuration that shows them."""
+def _elsewhere(checker: _Checker, links: tuple[LinkPair, ...], values: Floats, known: set[str]) -> list[Clash]:
+    """Clashes of links that do not overlap at rest, in the first configuration in which they do, or else touch.
+
+    values : (C, J) configurations, rest first
+    known : ids of the overlaps at rest
+    """
     clashes = []
     robot = checker.scene.robot
     assert robot is not None
     for pair in links:
-        if pair.parts is None or pair.parts in known or pair.parts[::-1] in known or pair.at_rest:
+        shown: list[Clash] = []
+        if any(clash_id(checker.keys[a], checker.keys[b]) in known for a, b in np.unique(pair.meetings[:, 1:], axis=0)):
             continue
-        at = place(checker.scene, robot.poses([pair.configuration])[0])
-        clashes += checker.meeting(np.array([pair.parts], dtype=np.int64), at, pair.configuration)
+        for number, a, b in pair.meetings[pair.meetings[:, 0] > 0].tolist():
+            at = place(checker.scene, robot.poses(values[number][None])[0])
+            configuration = tuple(float(value) for value in values[number])
+            found = checker.meeting(np.array([[a, b]], dtype=np.int64), at, configuration)
+            if found[0].kind in _OVERLAPS:
+                shown = found
+                break
+            shown = shown or ([] if pair.at_rest else found)
+        clashes += shown
     return clashes
 
 

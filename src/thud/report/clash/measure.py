@@ -10,7 +10,7 @@ from thud._core.arrays import Floats
 from thud.queries import closest_point, contains, distance
 from thud.report.clash.candidates import Placed
 from thud.report.clash.meeting import Body, Meeting, extent, meeting, penetration, spread
-from thud.report.clash.tolerances import MOST_SAMPLES
+from thud.report.clash.tolerances import MOST_SAMPLES, ROUNDING
 from thud.report.clash.ways import freeing
 
 _NAN = float("nan")
@@ -36,7 +36,7 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
     lower_a, upper_a, lower_b, upper_b = boxes
     lower, upper = np.maximum(lower_a, lower_b), np.minimum(upper_a, upper_b)
     middle = 0.5 * (lower + upper)
-    if _coincide(a, b, boxes, same_mesh, tolerance):
+    if coincide(a, b, boxes, same_mesh, tolerance):
         return Found("duplicate", middle, np.array([lower, upper]), np.zeros(3), _NAN, None)
     met = meeting(a, b)
     if met.total == 0:
@@ -70,8 +70,9 @@ def body(mesh: object, placed: Placed, row: int) -> Body:
     return Body(mesh, placed.rows[row : row + 1])  # type: ignore[arg-type]
 
 
-def _coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> bool:
-    """Whether two surfaces are the same within the tolerance: every vertex of either lies on the other."""
+def coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> bool:
+    """Whether two surfaces are the same within the tolerance: every vertex of either lies on the other, and their areas are
+    equal, so that a sheet with a window is not one without."""
     lower_a, upper_a, lower_b, upper_b = boxes
     if max(np.abs(lower_a - lower_b).max(), np.abs(upper_a - upper_b).max()) > tolerance:
         return False
@@ -84,7 +85,17 @@ def _coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], sa
         points = one.place(np.concatenate([vertices[some[:, 0]], vertices[some].mean(axis=1)]))
         if (closest_point(other.mesh, points, pose=other.pose, threads=1).distance > tolerance).any():
             return False
-    return True
+    (area_a, edges_a), (area_b, edges_b) = _area(a), _area(b)
+    # Corners that are off by the tolerance change the area by no more than that along all edges.
+    return abs(area_a - area_b) <= tolerance * max(edges_a, edges_b) + ROUNDING * max(area_a, area_b)
+
+
+def _area(body: Body) -> tuple[float, float]:
+    """The area of a mesh and the length of its triangles' sides; triangles that are there twice count once."""
+    corner = np.asarray(body.mesh.vertices)[np.unique(np.sort(body.mesh.welded, axis=1), axis=0)]
+    sides = np.roll(corner, -1, axis=1) - corner
+    area = 0.5 * np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum()
+    return float(area), float(np.linalg.norm(sides, axis=2).sum())
 
 
 def _inner(a: Body, b: Body) -> str:

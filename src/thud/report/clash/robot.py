@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from thud._core.arrays import Floats, Ints
 from thud.io.scene.scene import Scene
 from thud.queries import prepare
 from thud.report.clash.rules import Rules
@@ -25,6 +26,7 @@ class LinkPair:
     at_rest : whether they collide at rest
     configuration : values of the robot's joints in the first configuration in which they do, radians or metres; () for never
     parts : rows of two parts that meet there, or None
+    meetings : (M, 3) each configuration's number, rest being 0, with the rows of two parts that meet in it
     """
 
     link_a: str
@@ -34,16 +36,19 @@ class LinkPair:
     at_rest: bool
     configuration: tuple[float, ...]
     parts: tuple[int, int] | None
+    meetings: Ints = field(repr=False, compare=False)
 
 
 def link_pairs(
-    scene: Scene, rules: Rules, count: int, seed: int, threads: int | None, progress: Progress | None
+    scene: Scene, rules: Rules, values: Floats, threads: int | None, progress: Progress | None
 ) -> tuple[LinkPair, ...]:
-    """Each pair of links that the rules let through; rest is the first configuration, `count` random ones follow."""
+    """Each pair of links that the rules let through.
+
+    values : (C, J) the configurations to look at, rest first
+    """
     robot = scene.robot
     if robot is None:
         return ()
-    values = np.concatenate([robot.rest[None], robot.sample(count, seed=seed)])
     owner = [robot.link_of(row) or scene.parts[row].name for row in range(len(scene.parts))]
     first, second = np.triu_indices(len(scene.parts), 1)
     moves = (np.asarray(robot.part_links)[first] >= 0) | (np.asarray(robot.part_links)[second] >= 0)
@@ -78,5 +83,7 @@ def link_pairs(
             configuration = tuple(float(value) for value in values[shown])
             a, b = pairs[rows_of[int(np.argmax(hits[shown, rows_of]))]]
             parts = int(a), int(b)
-        found.append(LinkPair(one, other, verdict, share, bool(any_part[0]), configuration, parts))
+        when, which = np.nonzero(hits[:, rows_of])
+        meetings = np.column_stack([when, pairs[rows_of][which]])
+        found.append(LinkPair(one, other, verdict, share, bool(any_part[0]), configuration, parts, meetings))
     return tuple(sorted(found, key=lambda pair: (-pair.share, pair.link_a, pair.link_b)))
