@@ -208,6 +208,14 @@ def test_sheets_in_one_place_but_for_the_tolerance_are_duplicates_and_one_with_a
         assert [clash.kind for clash in report] == ([kind] if kind else []), (height, kind)
 
 
+def test_an_overlap_that_the_test_of_the_common_box_misses_is_still_hard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thud.report.clash.pairs.meet_within", lambda *_: 0)
+    along, across = thud.Box([2.0, 0.5, 0.5]).to_mesh(), thud.Box([0.5, 2.0, 0.5]).to_mesh()
+    report = check(Scene.from_parts(["a", "b"], [along, across], thud.Pose(np.array([[0.0, 0, 0], [0.0, 0.0, 0.9]]))))
+    assert [clash.kind for clash in report] == ["hard"]
+    assert report.clashes[0].depth == pytest.approx(0.1)
+
+
 def test_ids_do_not_depend_on_the_order_of_levels_of_one_name() -> None:
     cube = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 
