@@ -18,17 +18,39 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.modal_sum import modal_sum
+from tests.oracles.modal_sum import contact_seconds, modal_sum
 from thud.errors import InvalidInputError, MissingExtraError
-from thud.particles import ColliderSet, Material, ParticleSystem, Rectangle, render_sound, sound_blocks, write_sound
+from thud.particles import (
+    ColliderSet,
+    Impactor,
+    Listener,
+    Material,
+    ParticleSystem,
+    Rectangle,
+    SilentSoundWarning,
+    impact_coordinates,
+    render_sound,
+    sound_blocks,
+    write_sound,
+)
 from thud.particles.sound import materials
-from thud.particles.sound.modal import sample_places
+from thud.particles.sound.contact import click_factors
+from thud.particles.sound.stretch import sample_places
 
 Floats = npt.NDArray[np.float64]
 ROOT = Path(__file__).parents[2]
 
-NAMED = [materials.sheet_metal(), materials.tin_can(), materials.wood(), materials.glass(), materials.earth()]
-GARBAGE_CAN = materials.tin_can(0.25, 0.7, 0.6e-3)
+#: Few modes: the oracle sums them one by one.
+NAMED = [
+    materials.sheet_metal(modes=16),
+    materials.tin_can(modes=16),
+    materials.wood(modes=15),
+    materials.glass(modes=14),
+    materials.earth(modes=13),
+    materials.lid(0.1, 1e-3, modes=9),
+]
+GARBAGE_CAN = materials.tin_can(0.25, 0.7, 0.6e-3, modes=20)
+HAIL = Impactor()
 BELL = Material([440.0, 1187.3], [0.3, 0.5], [0.5, -0.25], "bell")
 
 
@@ -63,6 +85,38 @@ def as_colliders(values: list[Any]) -> list[Any]:
     return [SimpleNamespace(material=value) for value in values]
 
 
+def oracle(
+    impacts: Any,
+    sounding: list[Material | None],
+    t0: float,
+    samples: Any,
+    *,
+    rate: int = 48_000,
+    place: Any = None,
+    factor: Any = 1.0,
+    restitution: float = 0.0,
+) -> Floats:
+    """The definition, with places on the bodies, contacts by Hertz and the click of each."""
+    time, collider, speed = (np.asarray(array) for array in impacts)
+    bodies = [None if one is None else one.body(row) for row, one in enumerate(sounding)]
+    places = np.full((len(time), 2), np.nan) if place is None else np.asarray(place)
+    modulus = [1.0 if one is None else one.modulus for one in sounding]
+    lengths = [
+        contact_seconds(v, modulus[c], HAIL.radius, HAIL.density, HAIL.modulus) for c, v in zip(collider, speed, strict=True)
+    ]
+    shapes = []
+    for which, at in zip(collider, places, strict=True):
+        body = bodies[which]
+        if body is None or body.shapes is None:
+            shapes.append(np.ones(0 if body is None else len(np.asarray(body.gains))))
+        else:
+            own = body.shapes.own_coordinates(at[None], np.full(2, np.nan), False)
+            shapes.append(body.shapes.values(*own)[0])
+    click = click_factors(HAIL, np.maximum(lengths, 4.0 / rate), None, None) if len(time) else None
+    impulse = HAIL.mass * (1.0 + restitution) * speed * factor
+    return modal_sum(time, collider, impulse, lengths, bodies, t0, rate, samples, shapes, click)
+
+
 def error_decibels(sound: Floats, exact: Floats, peak: float) -> float:
     """Largest error below the peak."""
     return 20.0 * np.log10(max(np.abs(sound - exact).max(), 1e-300) / peak)
@@ -70,13 +124,13 @@ def error_decibels(sound: Floats, exact: Floats, peak: float) -> float:
 
 @pytest.mark.parametrize("material", [*NAMED, GARBAGE_CAN, BELL], ids=lambda material: material.name)
 @pytest.mark.parametrize("time", [0.0123456789, 1.0 / 3.0])
-def test_one_impact_is_the_sum_of_damped_sines(material: Material, time: float) -> None:
+def test_one_impact_is_the_sum_of_its_modes(material: Material, time: float) -> None:
     sound = render_sound(([time], [0], [3.5]), [material], 0.0, 2.0)
     assert sound.shape == (96_000,)
     assert sound.dtype == np.float64
     assert (sound[: int(np.ceil(time * 48_000))] == 0.0).all()
-    samples = [*range(590, 1200), *range(1200, 96_000, 97), 95_999]
-    exact = modal_sum([time], [0], [3.5], [material], 0.0, 48_000, samples)
+    samples = [*range(590, 700), *range(15_998, 16_100), *range(1200, 96_000, 997), 95_999]
+    exact = oracle(([time], [0], [3.5]), [material], 0.0, samples)
     assert error_decibels(sound[samples], exact, np.abs(sound).max()) < -200.0
 
 
@@ -87,16 +141,17 @@ def test_a_long_sound_stays_right() -> None:
     t0, time = 3600.1, 3600.7
     sound = render_sound(([time], [0], [1.0]), [hum], t0, t0 + 60.0)
     samples = [*range(28_790, 28_900), *range(0, len(sound), 4801), len(sound) - 1]
-    exact = modal_sum([time], [0], [1.0], [hum], t0, 48_000, samples)
+    exact = oracle(([time], [0], [1.0]), [hum], t0, samples)
     assert error_decibels(sound[samples], exact, np.abs(sound).max()) < -180.0
 
 
 def test_many_impacts_on_many_materials_add_up() -> None:
-    system = storm(0, 300, 0.0, 0.5, 7)
+    system = storm(0, 150, 0.0, 0.5, 8)
     colliders = [*NAMED, None, NAMED[1]]
-    sound = render_sound(arrays(system), colliders, 0.0, 0.5)
-    samples = range(0, len(sound), 601)
-    exact = modal_sum(*arrays(system), colliders, 0.0, 48_000, samples)
+    place = np.random.default_rng(1).random((150, 2))
+    sound = render_sound(arrays(system), colliders, 0.0, 0.5, place=place)
+    samples = range(0, len(sound), 1201)
+    exact = oracle(arrays(system), colliders, 0.0, samples, place=place)
     assert error_decibels(sound[samples], exact, np.abs(sound).max()) < -200.0
 
 
@@ -108,11 +163,12 @@ def test_an_impact_on_a_sample_is_heard_there() -> None:
         exact = Fraction(time) * rate
         assert sample[0] == -(-exact.numerator // exact.denominator)
         assert delay[0] == pytest.approx(float(int(sample[0]) - exact), rel=1e-15, abs=0.0)
-    # 3/8 is a binary number: a sine begins at its zero.
+    # 3/8 is a binary number: a contact begins at its zero, and is heard from the next sample on.
     slow = Material([1.0], [0.5], [1.0])
     sound = render_sound(([0.375], [0], [1.0]), [slow], 0.0, 1.0, rate=8)
-    assert (sound[:4] == 0.0).all()
-    assert sound[4] == pytest.approx(np.exp(-0.0625) * np.sin(np.pi / 4.0), rel=1e-14)
+    np.testing.assert_allclose(sound[:4], 0.0, atol=1e-18)
+    exact = oracle(([0.375], [0], [1.0]), [slow], 0.0, range(8), rate=8)
+    np.testing.assert_allclose(sound, exact, rtol=1e-12, atol=1e-18)
 
 
 @given(
@@ -134,10 +190,12 @@ def test_places_between_samples_are_exact(t0: float, after: float, rate: int, n:
 @pytest.mark.parametrize("t0", [0.0, 0.1, 1234.567])
 def test_blocks_of_any_size_give_the_same_bytes(t0: float) -> None:
     # At blocks of one sample, the last: an impact is mostly heard in the block after its own.
-    system = storm(1, 900, t0 - 1.5, t0 + 0.1, 5)
+    system = storm(1, 900, t0 - 1.5, t0 + 0.1, 6)
+    # Slow ones touch for long: over several blocks.
+    system.speed[::3] *= 1e-6
     colliders = as_colliders(NAMED)
     whole = np.concatenate(list(sound_blocks(system, colliders, t0, t0 + 0.1, block_seconds=10.0)))
-    assert np.abs(whole).max() > 0.1
+    assert np.abs(whole).max() > 0.01
     for seconds in (0.04, 0.0123, 63 / 48_000, 1 / 48_000):
         blocks = list(sound_blocks(system, colliders, t0, t0 + 0.1, block_seconds=seconds))
         assert len(blocks) == int(np.ceil(len(whole) / round(seconds * 48_000)))
@@ -163,8 +221,8 @@ def test_the_order_of_impacts_does_not_matter() -> None:
 def test_what_was_struck_before_rings_on_and_what_comes_after_is_not_heard() -> None:
     system = storm(5, 200, -2.0, 1.5, 5)
     sound = render_sound(arrays(system), NAMED, 0.5, 1.0)
-    samples = [*range(40), *range(0, len(sound), 601)]
-    exact = modal_sum(*arrays(system), NAMED, 0.5, 48_000, samples)
+    samples = [*range(40), *range(0, len(sound), 1601)]
+    exact = oracle(arrays(system), NAMED, 0.5, samples)
     peak = np.abs(sound).max()
     assert error_decibels(sound[samples], exact, peak) < -200.0
     # By blocks, only what has fallen by 120 dB is missed.
@@ -194,7 +252,8 @@ def test_modes_from_half_the_rate_on_are_left_out() -> None:
     low = Material([1000.0], [10.0], [1.0])
     one = ([0.01], [0], [1.0])
     assert render_sound(one, [high], 0, 0.1, rate=8000).tobytes() == render_sound(one, [low], 0, 0.1, rate=8000).tobytes()
-    assert not render_sound(one, [high], 0, 0.1, rate=1000).any()
+    # The click of the impactor itself is left.
+    assert np.count_nonzero(render_sound(one, [high], 0, 0.1, rate=1000)) <= 4
 
 
 def test_silence_comes_in_finite_time_and_without_denormals() -> None:
@@ -206,18 +265,21 @@ def test_silence_comes_in_finite_time_and_without_denormals() -> None:
     assert tiny > 1e-200
     # And a strike after it is as loud as the first.
     again = render_sound(([0.0, 1.5], [0, 0], [1.0, 1.0]), [dull], 0.0, 2.0)
-    np.testing.assert_allclose(again[72_000:72_100], sound[:100], rtol=1e-12, atol=1e-18)
+    np.testing.assert_allclose(again[72_000:72_100], sound[:100], rtol=1e-9, atol=1e-15)
 
 
 def test_nothing_gives_silence() -> None:
     none: tuple[Any, Any, Any] = ([], [], [])
     assert render_sound(none, NAMED, 0.0, 0.01).tolist() == [0.0] * 480
     assert render_sound(none, [], 0.0, 0.01).shape == (480,)
-    assert render_sound(([0.0], [0], [1.0]), [None], 0.0, 0.01).tolist() == [0.0] * 480
+    with pytest.warns(SilentSoundWarning, match="none of 1 has a material"):
+        assert render_sound(([0.0], [0], [1.0]), [None], 0.0, 0.01).tolist() == [0.0] * 480
+    assert not render_sound(([0.0], [0], [0.0]), NAMED, 0.0, 0.01).any()
     assert render_sound(([0.0], [0], [1.0]), NAMED, 5.0, 5.0).shape == (0,)
     system = storm(6, 10, 0.0, 1.0, 1)
     assert list(sound_blocks(system, as_colliders([BELL]), 1.0, 1.0)) == []
-    assert not np.concatenate(list(sound_blocks(system, as_colliders([None]), 0.0, 1.0))).any()
+    with pytest.warns(SilentSoundWarning, match=r"materials.sheet_metal"):
+        assert not np.concatenate(list(sound_blocks(system, as_colliders([None]), 0.0, 1.0))).any()
 
 
 def test_the_number_of_samples_is_exact() -> None:
@@ -234,34 +296,12 @@ def test_gain_and_strength_scale() -> None:
     np.testing.assert_array_equal(render_sound(arrays(system), NAMED, 0.0, 0.2, gain=0.5), 0.5 * plain)
     factors = np.linspace(-1.0, 2.0, 60)
     scaled = render_sound(arrays(system), NAMED, 0.0, 0.2, strength=factors)
-    expected = modal_sum(system.time, system.collider, factors * system.speed, NAMED, 0.0, 48_000, range(0, 9600, 331))
+    expected = oracle(arrays(system), NAMED, 0.0, range(0, 9600, 331), factor=factors)
     assert error_decibels(scaled[::331], expected, np.abs(scaled).max()) < -200.0
     by_function = render_sound(arrays(system), NAMED, 0.0, 0.2, strength=lambda impacts: 3.0 * impacts.speed**0)
-    np.testing.assert_allclose(by_function, 3.0 * plain, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(by_function, 3.0 * plain, rtol=0.0, atol=1e-10)
     blocks = sound_blocks(system, as_colliders(NAMED), 0.0, 0.2, strength=lambda impacts: 3.0 * impacts.speed**0, warm=0.0)
     assert np.concatenate(list(blocks)).tobytes() == by_function.tobytes()
-
-
-def test_named_materials_follow_their_formulas() -> None:
-    for material in NAMED:
-        frequencies, dampings, gains = (np.asarray(x) for x in (material.frequencies, material.dampings, material.gains))
-        assert frequencies.shape == (16,)
-        assert (np.diff(frequencies) >= 0.0).all()
-        assert (np.diff(dampings) >= 0.0).all()
-        assert 20.0 < frequencies[0] < 2000.0
-        assert 0.01 < material.ring_time(60.0) < 5.0
-        # A strike of 1 m/s stays within the loudness.
-        assert gains.sum() <= 1.0 + 1e-12
-        assert (gains > 0.0).all()
-    # A free bar's first overtones (Rayleigh): 1, 2.757, 5.404, 8.933.
-    bar = np.asarray(materials.wood().frequencies)
-    np.testing.assert_allclose(bar[:4] / bar[0], [1.0, 2.7565, 5.4039, 8.9330], rtol=1e-4)
-    # A square plate's: 1, 2.5, 2.5, 4, 5, 5.
-    plate = np.asarray(materials.sheet_metal((0.2, 0.2)).frequencies)
-    np.testing.assert_allclose(plate[:6] / plate[0], [1.0, 2.5, 2.5, 4.0, 5.0, 5.0], rtol=1e-12)
-    # Half as large in all directions: an octave higher.
-    small, large = materials.tin_can(0.05, 0.2, 0.2e-3), materials.tin_can(0.1, 0.4, 0.4e-3)
-    np.testing.assert_allclose(small.frequencies, 2.0 * np.asarray(large.frequencies), rtol=1e-12)
 
 
 def test_equal_materials_are_one() -> None:
@@ -269,6 +309,7 @@ def test_equal_materials_are_one() -> None:
     assert hash(materials.glass()) == hash(materials.glass())
     assert materials.glass() != materials.wood()
     assert (materials.glass() == 3) is False
+    assert materials.glass(modes=5) != materials.glass(modes=6)
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(materials.glass().gains)[0] = 1.0
 
@@ -315,6 +356,14 @@ def test_a_material_that_cannot_be(arguments: tuple[Any, ...], message: str) -> 
         ({"gain": "loud"}, "gain: expected numbers"),
         ({"strength": [1.0, 2.0]}, "strength: expected one factor for each of 1 impacts"),
         ({"strength": [np.nan]}, "strength: row 0"),
+        ({"place": [[0.5, 1.5]]}, "place: expected .N, 2. numbers from 0 to 1"),
+        ({"place": [0.5]}, "place: expected .N, 2. numbers from 0 to 1 for 1 impacts"),
+        ({"bodies": [0, 1]}, "bodies: expected a whole number"),
+        ({"bodies": [-1]}, "bodies: expected a whole number"),
+        ({"impactor": "stone"}, "impactor: expected an Impactor"),
+        ({"listener": "me"}, "listener: expected a Listener"),
+        ({"listener": Listener([0, 0, 0])}, "listener: a ImpactArrays of impacts has no `point`"),
+        ({"impacts": SimpleNamespace(time=[0.0], collider=[0], speed=[1.0], radius=[-1.0])}, "impacts.radius: expected"),
     ],
 )
 def test_hostile_input_is_named(change: dict[str, Any], message: str) -> None:
@@ -329,6 +378,7 @@ def test_blocks_refuse_before_the_first_one() -> None:
         ({"block_seconds": 0.0}, "block_seconds: "),
         ({"warm": -1.0}, "warm: "),
         ({"strength": [1.0]}, "strength: expected a function"),
+        ({"place": [[0.5, 0.5]]}, "place: expected a function"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             sound_blocks(system, colliders, 0.0, 1.0, **change)  # type: ignore[arg-type]
@@ -387,7 +437,8 @@ def test_a_given_gain_is_kept_and_never_clips(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["silent.wav", "silent.flac"])
 def test_silence_can_be_written_and_nothing_cannot(tmp_path: Path, name: str) -> None:
     system = storm(12, 10, 0.0, 0.5, 1)
-    written = write_sound(tmp_path / name, system, as_colliders([None]), 0.0, 0.5)
+    with pytest.warns(SilentSoundWarning):
+        written = write_sound(tmp_path / name, system, as_colliders([None]), 0.0, 0.5)
     assert written.gain == 1.0
     assert written.peak == 0.0
     assert not soundfile.read(tmp_path / name)[0].any()
@@ -400,16 +451,25 @@ def test_hail_on_a_roof_is_heard(tmp_path: Path) -> None:
     position = np.column_stack([rng.uniform(-1.0, 1.0, (200, 2)), rng.uniform(2.0, 4.0, 200)])
     velocity = np.tile([0.0, 0.0, -10.0], (200, 1))
     system = ParticleSystem(position, velocity, [0.0, 0.0, -9.81], lifetime=0.8, birth=rng.uniform(0.0, 0.8, 200), seed=3)
-    roof = Rectangle([-1.0, -1.0, 0.0], [2.0, 0.0, 0.2], [0.0, 2.0, 0.0], material=materials.sheet_metal())
+    roof = Rectangle([-1.0, -1.0, 0.0], [2.0, 0.0, 0.2], [0.0, 2.0, 0.0], material=materials.sheet_metal(modes=20))
     bare = Rectangle([-2.0, -2.0, -1.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0])
     colliders = [roof, bare]
     impacts = system.impacts(colliders, 0.0, 2.0)
     assert len(impacts.time) > 200
     whole = render_sound(impacts, colliders, 0.0, 2.0)
-    exact = modal_sum(
-        impacts.time, impacts.collider, impacts.speed, [roof.material, None], 0.0, 48_000, range(0, 96_000, 9_601)
+    # By the speed along the normal, where each lands, in a pan of the roof: 7 by 3 of them lie on its 2.01 m by 2 m.
+    along = np.abs((impacts.velocity * impacts.normal).sum(axis=1))
+    place = impact_coordinates(impacts, colliders) * [7.0, 3.0] % 1.0
+    exact = oracle(
+        (impacts.time, impacts.collider, along),
+        [roof.material, None],
+        0.0,
+        range(0, 96_000, 9_601),
+        place=place,
+        restitution=0.5,
     )
-    assert error_decibels(whole[::9_601], exact, np.abs(whole).max()) < -200.0
+    # Places are taken in steps of a millionth of the surface.
+    assert error_decibels(whole[::9_601], exact, np.abs(whole).max()) < -80.0
     # In blocks, from a list or a set, warmed up before the first drop fell.
     for given_colliders in (colliders, ColliderSet(colliders)):
         blocks = list(sound_blocks(system, given_colliders, 0.0, 2.0, block_seconds=0.3))

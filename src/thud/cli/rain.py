@@ -57,7 +57,7 @@ def _rain(
     from rich.console import Console
 
     from thud.errors import MissingExtraError
-    from thud.particles import ColliderSet, impact_map, scenes, write_sound
+    from thud.particles import ColliderSet, Listener, impact_map, scenes, write_sound
     from thud.report.particle_view import view
     from thud.report.rain_pictures import map_picture, scene_camera, storm_picture
     from thud.report.splat_textures import some, splat_textures
@@ -101,13 +101,11 @@ def _rain(
     if sound:
         files.append(out / f"{name}.{sound_format}")
 
-        def loudness(hit: Any) -> Any:
-            """Sound thins out with the distance from the eye, 1 m away as it is beside the thing."""
-            return 1.0 / np.maximum(np.linalg.norm(hit.point - np.array(scene.eye), axis=1), 1.0)
-
+        eye = np.array(scene.eye)
+        ears = Listener(eye, facing=np.array(scene.target) - eye)
         step(
             "sound",
-            lambda report: write_sound(files[-1], hail, colliders, 0.0, seconds, strength=loudness, progress=report),
+            lambda report: write_sound(files[-1], hail, colliders, 0.0, seconds, listener=ears, progress=report),
         )
     _print(scene, impacts, seconds, hail.count, times, files)
 

@@ -12,6 +12,8 @@ _NAMES = {
     "ColliderSet": "thud.particles.colliders.collider_set",
     "Disc": "thud.particles.colliders.planar",
     "ImpactMap": "thud.particles.maps.map_result",
+    "Impactor": "thud.particles.sound.contact",
+    "Listener": "thud.particles.sound.listener",
     "MapImpacts": "thud.particles.maps.map_result",
     "Material": "thud.particles.sound.materials",
     "Mesh": "thud.particles.colliders.mesh",
@@ -20,6 +22,7 @@ _NAMES = {
     "Polygon": "thud.particles.colliders.planar",
     "Quadric": "thud.particles.colliders.quadric",
     "Rectangle": "thud.particles.colliders.planar",
+    "SilentSoundWarning": "thud.particles.sound.inputs",
     "Solid": "thud.particles.colliders.solid",
     "Surface": "thud.particles.colliders.surface",
     "impact_coordinates": "thud.particles.maps.parameters",
@@ -29,7 +32,7 @@ _NAMES = {
     "splat": "thud.particles.maps.textures",
     "surface_points": "thud.particles.maps.parameters",
     "texture_at": "thud.particles.maps.textures",
-    "write_sound": "thud.particles.sound.synthesis",
+    "write_sound": "thud.particles.sound.sound_file",
 }
 
 _MODULES = {"materials": "thud.particles.sound.materials", "scenes": "thud.particles.scenes"}
@@ -40,6 +43,8 @@ __all__ = [
     "ColliderSet",
     "Disc",
     "ImpactMap",
+    "Impactor",
+    "Listener",
     "MapImpacts",
     "Material",
     "Mesh",
@@ -48,6 +53,7 @@ __all__ = [
     "Polygon",
     "Quadric",
     "Rectangle",
+    "SilentSoundWarning",
     "Solid",
     "Surface",
     "impact_coordinates",
@@ -78,8 +84,12 @@ if TYPE_CHECKING:
     from thud.particles.maps.parameters import impact_coordinates, surface_points
     from thud.particles.maps.textures import splat, texture_at
     from thud.particles.sound import materials
+    from thud.particles.sound.contact import Impactor
+    from thud.particles.sound.inputs import SilentSoundWarning
+    from thud.particles.sound.listener import Listener
     from thud.particles.sound.materials import Material
-    from thud.particles.sound.synthesis import render_sound, sound_blocks, write_sound
+    from thud.particles.sound.sound_file import write_sound
+    from thud.particles.sound.synthesis import render_sound, sound_blocks
 
 
 def __getattr__(name: str) -> Any:

@@ -166,7 +166,7 @@ def _product(a: Floats, b: Floats) -> Floats:
 
 def house() -> Scene:
     """A house and a gazebo with metal roofs, and a picnic table; Figure 3.7(a)."""
-    roof, pane = materials.sheet_metal(), materials.glass()
+    roof, gazebo, pane = materials.sheet_metal(), materials.sheet_metal((0.4, 0.9), 0.5e-3), materials.glass()
     soil, board = materials.earth(), materials.wood()
     wall = materials.earth(depth=0.12, shear_speed=400.0)
     lawn = Rectangle([-13, -9, 0], [26, 0, 0], [0, 22, 0], restitution=0.1, material=soil)
@@ -219,9 +219,9 @@ def house() -> Scene:
     for height in (0.55, 1.05):
         rail = Quadric.cylinder([x, y, height], 1.75, 0.05, clip=gate, material=board)
         things.append(Thing("gazebo posts", rail, WHITE_WOOD))
-    cone = Quadric.cone([x, y, 3.9], 2.35 / 1.6, 1.6, restitution=0.4, material=roof)
+    cone = Quadric.cone([x, y, 3.9], 2.35 / 1.6, 1.6, restitution=0.4, material=gazebo)
     things.append(Thing("gazebo roof", cone, BLUE_METAL, (18, 0), shown=True))
-    knob = Quadric.ellipsoid([x, y, 4.0], [0.12, 0.12, 0.2], material=roof)
+    knob = Quadric.ellipsoid([x, y, 4.0], [0.12, 0.12, 0.2], material=gazebo)
     things.append(Thing("gazebo roof", knob, BLUE_METAL))
 
     things += picnic_table([1.9, -3.6, 0.0], 24.0)
@@ -243,6 +243,7 @@ def house() -> Scene:
 def can() -> Scene:
     """A garbage can and a table; Figure 3.7(b)."""
     tin, soil = materials.tin_can(0.25, 0.7, 0.6e-3), materials.earth(depth=0.1, shear_speed=250.0)
+    top = materials.lid(0.31, 0.6e-3)
     ground = Rectangle([-2.6, -2.2, 0], [5.2, 0, 0], [0, 4.8, 0], restitution=0.2, material=soil)
     things = [
         Thing("ground", ground, PAVING, (8, 8), shown=True, ink=(0.83, 0.86, 0.90)),
@@ -263,15 +264,15 @@ def can() -> Scene:
         )
         things.append(Thing("can", rib, ZINC))
     # Its lid: a cap of an ellipsoid, a rim, and a handle.
-    cap = Quadric.ellipsoid([x, y, tall], [0.31, 0.31, 0.11], clip=[[0, 0, -1, -tall]], restitution=0.4, material=tin)
+    cap = Quadric.ellipsoid([x, y, tall], [0.31, 0.31, 0.11], clip=[[0, 0, -1, -tall]], restitution=0.4, material=top)
     things.append(Thing("lid", cap, ZINC, shown=True))
-    things.append(Thing("lid", Quadric.cylinder([x, y, tall - 0.02], 0.31, 0.02, material=tin), ZINC))
-    things.append(Thing("lid", Disc([x, y, tall - 0.04], [0, 0, 1], 0.31, material=tin), ZINC))
+    things.append(Thing("lid", Quadric.cylinder([x, y, tall - 0.02], 0.31, 0.02, material=top), ZINC))
+    things.append(Thing("lid", Disc([x, y, tall - 0.04], [0, 0, 1], 0.31, material=top), ZINC))
     across, upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0], [1.0, 0.0, 0.0, 0.0]
     bars = [Capsule(0.014, 0.075), Capsule(0.014, 0.03), Capsule(0.014, 0.03)]
     where = [([x, y, tall + 0.16], across), ([x - 0.075, y, tall + 0.13], upright), ([x + 0.075, y, tall + 0.13], upright)]
     handle = Compound(bars, [Pose(at, turn) for at, turn in where])
-    things.append(Thing("lid", Solid(handle, material=tin), OAK))
+    things.append(Thing("lid", Solid(handle, material=top), OAK))
     things += picnic_table([-0.55, 0.25, 0.0], 14.0)
     return Scene(
         "can",

@@ -1,52 +1,69 @@
 """Materials for the ear: the modes in which a struck thing rings.
 
-The modal model is that of van den Doel, Kry and Pai, "FoleyAutomatic" (2001): a strike of strength s at time 0 is heard as
+The modal model is that of van den Doel, Kry and Pai, "FoleyAutomatic" (2001): a body has modes with frequencies f_k, dampings
+d_k and shapes phi_k, and a force F(t) where phi_k = a_k is heard as the sum of
 
-    y(t) = s sum_k g_k exp(-d_k t) sin(2 pi f_k t),  t >= 0.    (1)
+    p_k(t) = g_k a_k q_k'',    q'' + 2 d q' + ((2 pi f)^2 + d^2) q = F(t).    (1)
 
-The named materials below take their frequencies from the textbook formula of a body of that kind, and the rest from two rules:
+After a short strike of impulse J a mode rings as 2 pi f g a J exp(-d t) sin(2 pi f t), nearly: pressure goes with acceleration.
 
-    d_k = d_0 + pi f_k tan(phi)           (2)  losses at the supports and by radiation, and internal friction, which is
-                                               proportional to the frequency (Wildes and Richards 1988; van den Doel, Pai 1998)
-    g_k = loudness h_k / sum_j h_j,       (3)  h = 1 / (1 + (f T)^2): a contact that lasts T seconds has little force beyond
-                                               the frequency 1 / T. A strike anywhere finds all mode shapes alike on average.
+The named materials have the frequencies and shapes of a body of that kind (`bodies.py`), g = G / (mass <phi^2>) with the
+pressure G by acceleration (`radiation.py`), and the dampings
 
-By (3) a strike of 1 m/s never exceeds `loudness`.
+    d_k = d_0 + pi f_k tan(phi) + what radiation costs.    (2)
+
+Of all modes up to 20 kHz those are kept that are heard most (`hearing.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
+from thud.particles.sound.bodies import GLASS, STEEL, WOOD, BodyModes, Stuff, bar, disc, plate, shell
+from thud.particles.sound.hearing import choose_modes
+from thud.particles.sound.mode_shapes import ModeShapes
+from thud.particles.sound.radiation import AIR_DENSITY, pressure_by_acceleration, radiation_damping
+from thud.particles.sound.tolerances import HEARING_HIGHEST
 
-__all__ = ["Material", "earth", "glass", "sheet_metal", "tin_can", "wood"]
+__all__ = ["Material", "earth", "glass", "lid", "sheet_metal", "tin_can", "wood"]
+
+#: Modes of a named material, unless told otherwise.
+MODES = 256
+
+#: Seconds of the contact by which modes are chosen: a hailstone on steel.
+_REFERENCE_CONTACT = 30e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """How a thing sounds when it is struck: one damped sine a mode.
-
-    Equal materials are one to the synthesis: their strikes ring in the same resonators.
+    """How a thing sounds when it is struck: one resonator a mode.
 
     Parameters
     ----------
     frequencies : (K,) Hz, positive
     dampings : (K,) 1/s, positive: a mode falls to 1/e in 1/damping seconds
-    gains : (K,) amplitude at a strike of 1 m/s (full scale is 1); any sign
+    gains : (K,) Pa/N: a strike of impulse J (N s) rings with 2 pi f g J pascals at 1 m where the mode's shape is 1; any sign
     name : for people
+    shapes : the modes' shapes; None: each is 1 everywhere
+    modulus : E / (1 - nu^2) of the surface, Pa: the softer, the longer and duller a contact
+    spread : how much the frequencies of one body differ from those of another of the same make, as a part of them
     """
 
     frequencies: npt.ArrayLike
     dampings: npt.ArrayLike
     gains: npt.ArrayLike
     name: str = ""
+    shapes: ModeShapes | None = None
+    modulus: float = 100e9
+    spread: float = 0.0
 
     def __post_init__(self) -> None:
         arrays = {}
@@ -65,32 +82,66 @@ class Material:
             raise InvalidInputError(f"frequencies, dampings, gains: expected one of each a mode, got {sizes}")
         if not isinstance(self.name, str):
             raise InvalidInputError(f"name: expected a string, got a {type(self.name).__name__}")
+        if self.shapes is not None and len(self.shapes.first.columns) != len(arrays["gains"]):
+            raise InvalidInputError(
+                f"shapes: expected one a mode, {len(arrays['gains'])}, got {len(self.shapes.first.columns)}"
+            )
+        object.__setattr__(self, "modulus", as_positive(self.modulus, "modulus"))
+        object.__setattr__(self, "spread", as_positive(self.spread, "spread", zero=True))
+        if self.spread >= 0.5:
+            raise InvalidInputError(f"spread: expected a part below 0.5, got {self.spread}")
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
 
-    def _key(self) -> tuple[bytes, bytes, bytes, str]:
+    def __repr__(self) -> str:
+        f = np.asarray(self.frequencies)
+        return f"Material({self.name!r}, {len(f)} modes from {f.min():.0f} to {f.max():.0f} Hz)"
+
+    def _key(self) -> tuple[Any, ...]:
         modes = (np.asarray(self.frequencies), np.asarray(self.dampings), np.asarray(self.gains))
-        return modes[0].tobytes(), modes[1].tobytes(), modes[2].tobytes(), self.name
+        parts: list[Any] = [array.tobytes() for array in modes]
+        if self.shapes is not None:
+            parts += [self.shapes.kind, self.shapes.size]
+            for factor in (self.shapes.first, self.shapes.second):
+                parts += [factor.columns.tobytes(), None if factor.table is None else factor.table.tobytes()]
+        return (*parts, self.name, self.modulus, self.spread)
 
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Material) else NotImplemented
+        return self is other or (self._key() == other._key() if isinstance(other, Material) else NotImplemented)
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._key()[:3])
 
     def ring_time(self, decibels: float = 60.0) -> float:
         """Seconds until the slowest mode has fallen by so many decibels."""
         return as_positive(decibels, "decibels") * float(np.log(10.0)) / 20.0 / float(np.min(self.dampings))
 
+    def body(self, number: int) -> Material:
+        """The material as body `number` of its make has it: all frequencies shifted by up to `spread`, each by up to a tenth
+        of it more.
 
-def _from_frequencies(
-    frequencies: npt.NDArray[Any], modes: int, friction: float, losses: float, contact: float, loudness: float, name: str
-) -> Material:
-    """The lowest `modes` of the frequencies, with dampings by Eq. (2) and gains by Eq. (3)."""
-    frequencies = np.sort(frequencies.ravel())[:modes]
-    weights = 1.0 / (1.0 + (frequencies * contact) ** 2)
-    dampings = losses + np.pi * frequencies * friction
-    return Material(frequencies, dampings, loudness * weights / weights.sum(), name)
+        No two things of one make ring alike, and the two modes of a round thing that would have one frequency beat.
+        """
+        if self.spread == 0.0:
+            return self
+        count = len(np.asarray(self.frequencies))
+        # Multiples of irrational numbers are spread evenly.
+        all_of_it = (0.5 + number * 0.6180339887498949) % 1.0 - 0.5
+        each = ((np.arange(count) + 1.0) * 0.7548776662466927 + (number + 1.0) * 0.5698402909980532) % 1.0 - 0.5
+        factor = 1.0 + 2.0 * self.spread * (all_of_it + 0.1 * each)
+        return replace(self, frequencies=np.asarray(self.frequencies) * factor)
+
+
+def _named(found: BodyModes, stuff: Stuff, losses: float, modes: int, loudness: float, name: str, spread: float) -> Material:
+    """The most audible modes of a body, with dampings by Eq. (2)."""
+    f = found.frequencies
+    dampings = losses + np.pi * f * stuff.friction + radiation_damping(found.efficiency, found.mass / found.area)
+    pressure = pressure_by_acceleration(f, found.efficiency, found.area, found.mean_square)
+    gains = pressure / (found.mass * found.mean_square)
+    x = f * _REFERENCE_CONTACT
+    strike = 2.0 * np.pi * f * gains * np.sinc(x) / (1.0 - x * x)
+    rows, factor = choose_modes(f, strike**2 * found.mean_square / (4.0 * dampings), modes)
+    return Material(f[rows], dampings[rows], loudness * gains[rows] * factor, name, found.shapes(rows), stuff.modulus, spread)
 
 
 def _mode_count(modes: int) -> int:
@@ -99,103 +150,97 @@ def _mode_count(modes: int) -> int:
     return int(modes)
 
 
-def _plate(sides: tuple[float, float], thickness: float, young: float, poisson: float, density: float, modes: int) -> Floats:
-    """Thin rectangular plate, simply supported: f = pi/2 sqrt(D / (density thickness)) (m^2/a^2 + n^2/b^2)."""
-    a, b = (as_positive(side, "sides") for side in sides)
-    thickness = as_positive(thickness, "thickness")
-    stiffness = young * thickness**3 / (12.0 * (1.0 - poisson**2))  # D
-    # The lowest `modes` of all (m, n) have both below modes + 1.
-    m, n = np.mgrid[1 : modes + 1, 1 : modes + 1]
-    return 0.5 * np.pi * np.sqrt(stiffness / (density * thickness)) * ((m / a) ** 2 + (n / b) ** 2)
+@lru_cache(maxsize=64)
+def _made(make: Callable[..., BodyModes], sizes: tuple[Any, ...], stuff: Stuff, rest: tuple[Any, ...]) -> Material:
+    """Kept: a disc's Bessel functions take a moment."""
+    shear = (0.06 * stuff.young,) if make is bar else ()
+    return _named(make(*sizes, stuff, *shear), stuff, *rest)
+
+
+def _sides(sides: Any) -> Any:
+    return tuple(sides) if isinstance(sides, (list, np.ndarray)) else sides
 
 
 def sheet_metal(
-    sides: tuple[float, float] = (0.12, 0.25), thickness: float = 0.7e-3, *, modes: int = 16, loudness: float = 1.0
+    sides: tuple[float, float] = (0.3, 0.6), thickness: float = 0.7e-3, *, modes: int = MODES, loudness: float = 1.0
 ) -> Material:
-    """A roof of sheet steel: one pan between ribs and battens, a thin plate (simply supported).
+    """A roof of sheet steel: one pan between ribs and battens, a thin plate (simply supported). A roof is covered by such pans.
 
     Parameters
     ----------
     sides, thickness : metres
-    modes : how many
-    loudness : bound of the amplitude at a strike of 1 m/s
+    modes : how many are kept
+    loudness : factor on what physics says
     """
-    frequencies = _plate(sides, thickness, 200e9, 0.3, 7850.0, _mode_count(modes))
-    return _from_frequencies(frequencies, modes, 2e-3, 12.0, 0.5e-3, as_positive(loudness, "loudness"), "sheet metal")
+    rest = (12.0, _mode_count(modes), as_positive(loudness, "loudness"), "sheet metal", 0.03)
+    return _made(plate, (_sides(sides), thickness), STEEL, rest)
 
 
 def glass(
-    sides: tuple[float, float] = (0.3, 0.4), thickness: float = 4e-3, *, modes: int = 16, loudness: float = 0.6
+    sides: tuple[float, float] = (0.3, 0.4), thickness: float = 4e-3, *, modes: int = MODES, loudness: float = 1.0
 ) -> Material:
     """A pane of window glass, a thin plate (simply supported). Parameters as those of `sheet_metal`."""
-    frequencies = _plate(sides, thickness, 70e9, 0.22, 2500.0, _mode_count(modes))
-    return _from_frequencies(frequencies, modes, 3e-3, 15.0, 0.2e-3, as_positive(loudness, "loudness"), "glass")
+    return _made(
+        plate, (_sides(sides), thickness), GLASS, (15.0, _mode_count(modes), as_positive(loudness, "loudness"), "glass", 0.02)
+    )
 
 
 def tin_can(
-    radius: float = 0.033, length: float = 0.11, thickness: float = 0.2e-3, *, modes: int = 16, loudness: float = 0.8
+    radius: float = 0.033, length: float = 0.11, thickness: float = 0.2e-3, *, modes: int = MODES, loudness: float = 1.0
 ) -> Material:
-    """A can of tin plate: a cylindrical shell with m half waves along and n whole waves around.
-
-    With L = m pi radius / length and c = sqrt(E / density), by the shallow-shell theory of Donnell:
-
-        (2 pi f radius / c)^2 = L^4 / (L^2 + n^2)^2 + thickness^2 / (12 radius^2 (1 - nu^2)) (L^2 + n^2)^2,  n >= 2.
-
-    A garbage can is `tin_can(0.25, 0.7, 0.6e-3)`.
+    """A can of tin plate: a cylindrical shell. A garbage can is `tin_can(0.25, 0.7, 0.6e-3)`.
 
     Parameters
     ----------
     radius, length, thickness : metres
-    modes : how many
-    loudness : bound of the amplitude at a strike of 1 m/s
+    modes : how many are kept
+    loudness : factor on what physics says
     """
-    modes = _mode_count(modes)
-    radius, length = as_positive(radius, "radius"), as_positive(length, "length")
-    young, poisson, density = 200e9, 0.3, 7850.0
-    ratio = as_positive(thickness, "thickness") / radius
-    # Where waves around run out of membrane stiffness, bending takes over: the lowest n lies near sqrt(radius / thickness),
-    # and beyond it the frequency rises with n.
-    around = int(np.ceil(2.0 / np.sqrt(ratio))) + modes + 2
-    m, n = np.mgrid[1 : modes + 1, 2 : around + 1]
-    along = (m * np.pi * radius / length) ** 2  # L^2
-    squared = (along / (along + n**2)) ** 2 + ratio**2 / (12.0 * (1.0 - poisson**2)) * (along + n**2) ** 2
-    frequencies = np.sqrt(squared) * np.sqrt(young / density) / (2.0 * np.pi * radius)
-    return _from_frequencies(frequencies, modes, 1.5e-3, 10.0, 0.3e-3, as_positive(loudness, "loudness"), "tin can")
+    rest = (8.0, _mode_count(modes), as_positive(loudness, "loudness"), "tin can", 0.03)
+    return _made(shell, (radius, length, thickness), STEEL, rest)
 
 
-def wood(length: float = 0.8, thickness: float = 0.025, *, modes: int = 16, loudness: float = 0.5) -> Material:
-    """The board of a wooden table: a bar with free ends (Euler and Bernoulli), struck across.
+def lid(radius: float = 0.3, thickness: float = 0.6e-3, *, modes: int = MODES, loudness: float = 1.0) -> Material:
+    """A lid or drum head of sheet steel: a disc with a clamped rim. Parameters as those of `tin_can`."""
+    return _made(disc, (radius, thickness), STEEL, (8.0, _mode_count(modes), as_positive(loudness, "loudness"), "lid", 0.03))
 
-    f_k = B_k^2 thickness / (2 pi length^2 sqrt(12)) sqrt(E / density), where B_k solves cos(B) cosh(B) = 1: 4.730, 7.853, ...
+
+def wood(
+    length: float = 0.8, thickness: float = 0.025, *, width: float = 0.14, modes: int = MODES, loudness: float = 1.0
+) -> Material:
+    """Boards of a wooden table: bars with free ends, struck across; bending and torsion.
 
     Parameters
     ----------
-    length, thickness : metres
-    modes : how many
-    loudness : bound of the amplitude at a strike of 1 m/s
+    length, thickness, width : metres
+    modes : how many are kept
+    loudness : factor on what physics says
     """
-    modes = _mode_count(modes)
-    young, density = 11e9, 600.0
-    k = np.arange(1, modes + 1)
-    root = (k + 0.5) * np.pi
-    for _ in range(8):
-        # Fixed points of cos(B) = 1 / cosh(B), on alternating branches of arccos; they settle at once.
-        root = (k + 0.5) * np.pi + np.where(k % 2 == 1, 1.0, -1.0) * np.arcsin(1.0 / np.cosh(np.minimum(root, 700.0)))
-    bar = as_positive(thickness, "thickness") / (2.0 * np.pi * as_positive(length, "length") ** 2 * np.sqrt(12.0))
-    frequencies = root**2 * bar * np.sqrt(young / density)
-    return _from_frequencies(frequencies, modes, 0.03, 40.0, 0.8e-3, as_positive(loudness, "loudness"), "wood")
+    rest = (40.0, _mode_count(modes), as_positive(loudness, "loudness"), "wood", 0.04)
+    made = _made(bar, (length, width, thickness), WOOD, rest)
+    # Across the grain, where it is struck, wood is ten times softer.
+    return replace(made, modulus=0.1 * WOOD.modulus)
 
 
-def earth(depth: float = 0.25, shear_speed: float = 100.0, *, modes: int = 16, loudness: float = 0.3) -> Material:
+def earth(depth: float = 0.25, shear_speed: float = 100.0, *, modes: int = MODES, loudness: float = 1.0) -> Material:
     """Bare ground: a soft layer on firm soil, whose shear waves stand at f_k = (2 k - 1) speed / (4 depth); a dull thud.
+
+    Half the mass of the layer under a patch moves with a mode and the patch radiates, whatever its size: g = rho_air / (pi rho
+    depth). The ground has no edges: it sounds alike wherever it is struck.
 
     Parameters
     ----------
     depth : of the layer, metres
     shear_speed : of shear waves in it, m/s
-    modes : how many
-    loudness : bound of the amplitude at a strike of 1 m/s
+    modes : how many at most
+    loudness : factor on what physics says
     """
-    k = np.arange(1, _mode_count(modes) + 1)
-    frequencies = (2 * k - 1) * as_positive(shear_speed, "shear_speed") / (4.0 * as_positive(depth, "depth"))
-    return _from_frequencies(frequencies, modes, 0.25, 60.0, 3e-3, as_positive(loudness, "loudness"), "earth")
+    depth, shear_speed = as_positive(depth, "depth"), as_positive(shear_speed, "shear_speed")
+    count = _mode_count(modes)
+    k = np.arange(1, min(count, int(max(HEARING_HIGHEST * 2.0 * depth / shear_speed, 1.0)) + 1) + 1)
+    frequencies = (2 * k - 1) * shear_speed / (4.0 * depth)
+    density, poisson = 1600.0, 0.35
+    gains = np.full(len(k), as_positive(loudness, "loudness") * AIR_DENSITY / (np.pi * density * depth))
+    # E / (1 - nu^2) = 2 G / (1 - nu), and G = rho c^2.
+    modulus = 2.0 * density * shear_speed**2 / (1.0 - poisson)
+    return Material(frequencies, 60.0 + np.pi * 0.25 * frequencies, gains, "earth", None, modulus)

@@ -1,52 +1,244 @@
-"""Modal synthesis: resonators struck at exact times, between samples.
+"""Kernels of modal synthesis: resonators driven by contacts at exact times, between samples.
 
-Of one mode with frequency f and damping d, sampled at `rate`, the strike of strength s at time t_i is heard at sample n, whose
-time is t_n >= t_i, as g s exp(-d (t_n - t_i)) sin(2 pi f (t_n - t_i)): the imaginary part of
+Times are in samples here. A mode has c = -d + i w (damping and angle a sample) and answers a force F by the acceleration
 
-    z_n = g s exp(c (n - x_i)),    c = (-d + 2 pi i f) / rate,    x_i = (t_i - t_0) rate in samples.
+    q'' = F + Im(c^2 / w z),    z' = c z + F.    (1)
 
-So z_{n+1} = exp(c) z_n, one complex product a sample, whatever the number of strikes; and at the first sample n at or after x_i
-the strike adds g s exp(c (n - x_i)) to the state, which gives it its phase. Modes at or above half the rate are left out: they
-would be heard at frequencies that are not theirs.
+A contact that begins at t = 0 has F = A (1 - cos(W t)) with W = 2 pi / T for 0 <= t <= T. Equation (1) has a closed form: with
 
-The recursion's error grows by a few roundoffs a sample while the sound decays by exp(-d / rate): at its worst it is about
-1e-16 rate / d of the peak, 5e-12 (-226 dB) for d = 1 per second. Exact kernels (no reassociation), one order of strikes and a
-fixed grid for what depends on the sample make the samples independent of the blocks, to the last bit.
+    Z = c W^2 / (w (W^2 + c^2)),    q'' = A [Im(Z exp(c t)) - Im(Z) cos(W t) - Im(c Z) / W sin(W t)],    0 <= t <= T,
+                                    q'' = A  Im(Z (exp(c t) - exp(c (t - T)))),                         t >= T.    (2)
+
+So a contact adds A g Z exp(c x) to the state of each mode at the first sample after its begin, x later, and takes the same
+away after its end; and while it lasts, one sine and cosine are heard beside the states, whose coefficients are sums over the
+modes. No impulse is left over: q'' integrates to 0.
+
+The state z of a mode stands at a sample, its *anchor*, and is heard at the SOUND_CHUNK samples from there on by tabulated
+powers of exp(c). Chunks begin at contacts' begins and ends and at a fixed grid, never where a block does; with exact kernels
+(no reassociation) and one order of contacts the samples are independent of the blocks, to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_device, exact_kernel
-from thud.particles.sound.materials import Material
-from thud.particles.sound.tolerances import SOUND_FRAME, SOUND_SILENCE
+from thud._core.simd_waves import WAVE_ROWS, WAVE_SAMPLES, add_waves
+from thud.particles.sound.tolerances import SOUND_FRAME, SOUND_PARTS, SOUND_SHORTEST_CONTACT, SOUND_SILENCE
+
+_THIRD, _SIXTH, _SEVENTH = 1.0 / 3.0, 1.0 / 6.0, 1.0 / 7.0
+
+#: Samples for which the turns of a mode are tabulated: its state is advanced once in so many.
+SOUND_CHUNK = 4 * WAVE_SAMPLES
+
+#: Length of a row of that table: up to a whole chunk, and on to the next cache line.
+SOUND_ROW = SOUND_CHUNK + 8
+
+#: Rows of the table of modes: damping and angle a sample, gain, 1 / W(f T) at the shortest contact.
+DECAY, ANGLE, GAIN, SHORT = 0, 1, 2, 3
+
+#: Columns of contacts: samples from its begin to its first sample; its true length and the one it is drawn out to, samples; A.
+DELAY, LENGTH, DRAWN, FORCE = 0, 1, 2, 3
+
+#: Integer columns of contacts: first sample, first sample after the end, first values of its mode shapes' factors, and whether
+#: it is two samples long and taken at once.
+BEGIN, END, FIRST, SECOND, WHOLE = 0, 1, 2, 3, 4
+
+
+def _spectrum_series() -> tuple[float, ...]:
+    """W(x) = sin(pi x) / (pi x (1 - x^2)) as a polynomial in x^2: sums of the series of sin, right to 1e-16 for x <= 1."""
+    from fractions import Fraction
+
+    pi = Fraction("3.14159265358979323846264338327950288419716939937510")
+    terms = [(-1) ** j * pi ** (2 * j) / math.factorial(2 * j + 1) for j in range(16)]
+    return tuple(float(sum(terms[: j + 1])) for j in range(16))
+
+
+_W0, _W1, _W2, _W3, _W4, _W5, _W6, _W7, _W8, _W9, _W10, _W11, _W12, _W13, _W14, _W15 = _spectrum_series()
 
 
 @exact_device
-def _strike(decay, angle, gain, delay, strength, state_re, state_im):
-    """Add a strike `delay` samples ago to the modes of a bank."""
+def _weigh(gain, short, angle, first, second, u, v, u_at, v_at, length, weight):
+    """What the modes of a body get of a contact: gain, shape where it landed, and the spectrum of one shorter than is drawn."""
+    for k in range(len(gain)):
+        weight[k] = gain[k] * u[u_at + first[k]] * v[v_at + second[k]]
+    if length < SOUND_SHORTEST_CONTACT:
+        turns = length / (2.0 * math.pi)
+        for k in range(len(gain)):
+            y = angle[k] * turns
+            y = y * y
+            high = ((((((_W15 * y + _W14) * y + _W13) * y + _W12) * y + _W11) * y + _W10) * y + _W9) * y + _W8
+            low = (((((high * y + _W7) * y + _W6) * y + _W5) * y + _W4) * y + _W3) * y + _W2
+            weight[k] *= ((low * y + _W1) * y + _W0) * short[k]
+
+
+@exact_device
+def _answer(decay, angle, drawn, weight, z_re, z_im):
+    """weight Z of Eq. (2) for each mode."""
+    square = (2.0 * math.pi / drawn) ** 2
     for k in range(len(decay)):
-        amplitude = gain[k] * strength * np.exp(-decay[k] * delay)
-        state_re[k] += amplitude * np.cos(angle[k] * delay)
-        state_im[k] += amplitude * np.sin(angle[k] * delay)
+        d, w = decay[k], angle[k]
+        re = square + d * d - w * w
+        im = -2.0 * d * w
+        scale = weight[k] * square / (re * re + im * im)
+        z_re[k] = -scale * d * (re + 2.0 * w * w) / w
+        z_im[k] = scale * (re - 2.0 * d * d)
 
 
 @exact_device
-def _ring(step_re, step_im, start, stop, state_re, state_im, out):
-    """Add the modes of a bank to the samples [start, stop); the state advances to `stop`."""
-    for n in range(start, stop):
-        total = 0.0
-        for k in range(len(state_re)):
-            total += state_im[k]
-        out[n] += total
-        for k in range(len(state_re)):
-            real = state_re[k] * step_re[k] - state_im[k] * step_im[k]
-            state_im[k] = state_re[k] * step_im[k] + state_im[k] * step_re[k]
-            state_re[k] = real
+def _turn(decay, angle, part_re, part_im, low, delay, turn_re, turn_im):
+    """exp(c delay): by a series from the nearest tabulated part of a sample, if it is not longer than one."""
+    if delay <= 1.0:
+        part = int(delay * SOUND_PARTS + 0.5)
+        rest = delay - part / SOUND_PARTS
+        near_re, near_im = part_re[part, low : low + len(decay)], part_im[part, low : low + len(decay)]
+        for k in range(len(decay)):
+            a, b = -decay[k] * rest, angle[k] * rest
+            # 1 + y (1 + y / 2 (1 + y / 3 (...))), y = a + i b
+            re, im = 1.0 + a * 0.125, b * 0.125
+            re, im = 1.0 + (a * re - b * im) * _SEVENTH, (a * im + b * re) * _SEVENTH
+            re, im = 1.0 + (a * re - b * im) * _SIXTH, (a * im + b * re) * _SIXTH
+            re, im = 1.0 + (a * re - b * im) * 0.2, (a * im + b * re) * 0.2
+            re, im = 1.0 + (a * re - b * im) * 0.25, (a * im + b * re) * 0.25
+            re, im = 1.0 + (a * re - b * im) * _THIRD, (a * im + b * re) * _THIRD
+            re, im = 1.0 + (a * re - b * im) * 0.5, (a * im + b * re) * 0.5
+            turn_re[k], turn_im[k] = 1.0 + (a * re - b * im), a * im + b * re
+        # Loops of few arrays each: with more of them LLVM does not prove that none overlap, and they are not SIMD.
+        for k in range(len(decay)):
+            re, im = turn_re[k], turn_im[k]
+            turn_re[k], turn_im[k] = near_re[k] * re - near_im[k] * im, near_re[k] * im + near_im[k] * re
+    else:
+        for k in range(len(decay)):
+            size = math.exp(-decay[k] * delay)
+            turn_re[k], turn_im[k] = size * math.cos(angle[k] * delay), size * math.sin(angle[k] * delay)
+
+
+@exact_device
+def _push(z_re, z_im, turn_re, turn_im, factor, state_re, state_im):
+    """Add factor z turn to the state; z is lost."""
+    for k in range(len(z_re)):
+        re, im = z_re[k], z_im[k]
+        z_re[k], z_im[k] = re * turn_re[k] - im * turn_im[k], re * turn_im[k] + im * turn_re[k]
+    for k in range(len(z_re)):
+        state_re[k] += factor * z_re[k]
+    for k in range(len(z_re)):
+        state_im[k] += factor * z_im[k]
+
+
+@exact_device
+def _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contact, begin, first, out):
+    """Hear the two samples of a contact that is two samples long, states and all; `turn` then is what it leaves behind.
+
+    `turn` is exp(c delay) before, `one` is exp(c).
+    """
+    cosine, sine, now, then = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(decay)):
+        re, im = turn_re[k], turn_im[k]
+        cosine += z_im[k]
+        sine += angle[k] * z_re[k] - decay[k] * z_im[k]
+        now += z_re[k] * im + z_im[k] * re
+        then += z_re[k] * (re * one_im[k] + im * one_re[k]) + z_im[k] * (re * one_re[k] - im * one_im[k])
+    step = 2.0 * math.pi / SOUND_SHORTEST_CONTACT
+    sine /= step
+    for late in range(2):
+        n = begin + late - first
+        if 0 <= n < len(out):
+            turn = step * (contact[DELAY] + late)
+            state = now if late == 0 else then
+            out[n] += contact[FORCE] * (state - sine * math.sin(turn) - cosine * math.cos(turn))
+    # exp(c delay) (exp(2 c) - 1)
+    for k in range(len(decay)):
+        a, b = one_re[k] * one_re[k] - one_im[k] * one_im[k] - 1.0, 2.0 * one_re[k] * one_im[k]
+        re, im = turn_re[k], turn_im[k]
+        turn_re[k], turn_im[k] = re * a - im * b, re * b + im * a
+
+
+@exact_device
+def _touch(decay, angle, z_re, z_im, contact, begin, low, high, first, out):
+    """Add what is heard of a contact beside the states, Eq. (2), at the samples [low, high)."""
+    cosine, sine = 0.0, 0.0
+    for k in range(len(decay)):
+        cosine += z_im[k]
+        sine += angle[k] * z_re[k] - decay[k] * z_im[k]
+    step = 2.0 * math.pi / contact[DRAWN]
+    sine /= step
+    for n in range(low, high):
+        turn = step * (contact[DELAY] + (n - begin))
+        out[n - first] -= contact[FORCE] * (sine * math.sin(turn) + cosine * math.cos(turn))
+
+
+@exact_device
+def _turned(step_re, step_im, row, samples, re, im):
+    """Four states, so many samples later."""
+    a = (step_re[row, samples], step_re[row + 1, samples], step_re[row + 2, samples], step_re[row + 3, samples])
+    b = (step_im[row, samples], step_im[row + 1, samples], step_im[row + 2, samples], step_im[row + 3, samples])
+    return (
+        (
+            re[0] * a[0] - im[0] * b[0],
+            re[1] * a[1] - im[1] * b[1],
+            re[2] * a[2] - im[2] * b[2],
+            re[3] * a[3] - im[3] * b[3],
+        ),
+        (
+            re[0] * b[0] + im[0] * a[0],
+            re[1] * b[1] + im[1] * a[1],
+            re[2] * b[2] + im[2] * a[2],
+            re[3] * b[3] + im[3] * a[3],
+        ),
+    )
+
+
+@exact_device
+def _ring(step_re, step_im, body_first, anchor, end, low, high, state_re, state_im, first, pad, out):
+    """Add the modes of a body to the samples [low, high) of the stretch from `anchor` to `end`; the new anchor, at most `high`.
+
+    Chunks are counted from `anchor`, the last one ends at `end`; the state advances over those that lie before `high`.
+    """
+    # A chunk of which the begin was heard before; whole ones; and one of which not all is heard now, or that is short.
+    head = min(min(SOUND_CHUNK, end - anchor), high - anchor) if low > anchor else 0
+    head_ends = head == min(SOUND_CHUNK, end - anchor)
+    begin = anchor + head
+    full = (high - begin) // SOUND_CHUNK if head == 0 or head_ends else 0
+    last = begin + full * SOUND_CHUNK
+    tail = high - last
+    tail_ends = tail == min(SOUND_CHUNK, end - last)
+    # Both ends of the stretch are summed in a pad, so that whole vectors serve there too.
+    for j in range(SOUND_CHUNK):
+        pad[0, j], pad[1, j] = 0.0, 0.0
+    for j in range(low - anchor, head):
+        pad[0, j] = out[anchor - first + j]
+    for j in range(tail):
+        pad[1, j] = out[last - first + j]
+    for k in range(0, len(state_re), WAVE_ROWS):
+        re = (state_re[k], state_re[k + 1], state_re[k + 2], state_re[k + 3])
+        im = (state_im[k], state_im[k + 1], state_im[k + 2], state_im[k + 3])
+        row = body_first + k
+        if head > 0:
+            for column in range(0, head, WAVE_SAMPLES):
+                add_waves(pad[0], column, step_im, step_re, row, column, re, im)
+            if head_ends:
+                re, im = _turned(step_re, step_im, row, head, re, im)
+        for chunk in range(full):
+            at = begin - first + chunk * SOUND_CHUNK
+            for column in range(0, SOUND_CHUNK, WAVE_SAMPLES):
+                add_waves(out, at + column, step_im, step_re, row, column, re, im)
+            re, im = _turned(step_re, step_im, row, SOUND_CHUNK, re, im)
+        if tail > 0:
+            for column in range(0, tail, WAVE_SAMPLES):
+                add_waves(pad[1], column, step_im, step_re, row, column, re, im)
+            if tail_ends:
+                re, im = _turned(step_re, step_im, row, tail, re, im)
+        state_re[k], state_re[k + 1], state_re[k + 2], state_re[k + 3] = re
+        state_im[k], state_im[k + 1], state_im[k + 2], state_im[k + 3] = im
+    for j in range(low - anchor, head):
+        out[anchor - first + j] = pad[0, j]
+    for j in range(tail):
+        out[last - first + j] = pad[1, j]
+    if head > 0 and not head_ends:
+        return anchor
+    return high if tail_ends else last
 
 
 @exact_device
@@ -63,126 +255,144 @@ def _silence(state_re, state_im):
 
 
 @exact_kernel(
-    "i8, i8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i8[::1], i8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1]"
+    "i8, i8[::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], "
+    "i8[::1], i8[:,::1], f8[:,::1], f8[::1], f8[::1], i8[::1], i8[:,::1], f8[::1], i8[::1], f8[::1], f8[::1], f8[::1]"
 )
 def ring_block(
-    first, bank_first, decay, angle, gain, step_re, step_im,
-    strike_first, strike_sample, strike_delay, strike_strength,
-    state_re, state_im, out,
+    first, body_first, modes, index, step_re, step_im, part_re, part_im,
+    contact_first, contact_ints, contacts, u, v, event_first, events, event_delay,
+    anchor, state_re, state_im, out,
 ):  # fmt: skip
-    """Samples first, first + 1, ... of all banks, added to `out`; the state advances to the sample after the last.
+    """Samples first, first + 1, ... of all bodies, added to `out`; the states advance.
 
-    Bank b has the modes [bank_first[b], bank_first[b + 1]) and the strikes [strike_first[b], strike_first[b + 1]), in the order
-    of their samples; those at or before `first` are heard from `first` on.
+    Body b has the modes [body_first[b], body_first[b + 1]), the contacts [contact_first[b], contact_first[b + 1]) that last
+    within these samples, and the events [event_first[b], event_first[b + 1]): begins and ends of contacts in the order of
+    their samples, (sample, sign, contact). Contacts of two samples, most of those of hard things, have their end alone.
     """
     stop = first + len(out)
-    for bank in range(len(bank_first) - 1):
-        low, high = bank_first[bank], bank_first[bank + 1]
-        # Views of the bank's own modes: loops over all of an array become SIMD.
-        bank_decay, bank_angle, bank_gain = decay[low:high], angle[low:high], gain[low:high]
-        bank_step_re, bank_step_im = step_re[low:high], step_im[low:high]
+    most = 0
+    for body in range(len(body_first) - 1):
+        most = max(most, body_first[body + 1] - body_first[body])
+    scratch, pad = np.empty((5, most)), np.zeros((2, SOUND_CHUNK))
+    for body in range(len(body_first) - 1):
+        low, high = body_first[body], body_first[body + 1]
+        count = high - low
+        # Views of the body's own modes: loops over all of an array become SIMD.
+        decay, angle = modes[DECAY, low:high], modes[ANGLE, low:high]
+        gain, short = modes[GAIN, low:high], modes[SHORT, low:high]
+        columns, rows = index[0, low:high], index[1, low:high]
         re, im = state_re[low:high], state_im[low:high]
-        strike, last = strike_first[bank], strike_first[bank + 1]
-        n = first
+        weight, z_re, z_im = scratch[0, :count], scratch[1, :count], scratch[2, :count]
+        turn_re, turn_im = scratch[3, :count], scratch[4, :count]
+        one_re, one_im = part_re[SOUND_PARTS, low:high], part_im[SOUND_PARTS, low:high]
+        for row in range(contact_first[body], contact_first[body + 1]):
+            if contact_ints[row, WHOLE] == 1:
+                continue
+            begin, end = max(contact_ints[row, BEGIN], first), min(contact_ints[row, END], stop)
+            if begin < end:
+                at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
+                _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
+                _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
+                _touch(decay, angle, z_re, z_im, contacts[row], contact_ints[row, BEGIN], begin, end, first, out)
+        event, last = event_first[body], event_first[body + 1]
+        at, heard = anchor[body], first
         loud = False
-        for k in range(high - low):
+        for k in range(count):
             if re[k] != 0.0 or im[k] != 0.0:
                 loud = True
         while True:
-            while strike < last and strike_sample[strike] <= n:
-                _strike(bank_decay, bank_angle, bank_gain, strike_delay[strike], strike_strength[strike], re, im)
-                strike += 1
+            if not loud:
+                at = heard
+            while event < last and events[event, 0] <= at:
+                row = events[event, 2]
+                at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
+                _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
+                _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
+                _turn(decay, angle, part_re, part_im, low, event_delay[event], turn_re, turn_im)
+                force = contacts[row, FORCE]
+                if contact_ints[row, WHOLE] == 1:
+                    begin = contact_ints[row, BEGIN]
+                    _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, first, out)
+                else:
+                    force *= events[event, 1]
+                _push(z_re, z_im, turn_re, turn_im, force, re, im)
+                event += 1
                 loud = True
-            if n >= stop:
+            if heard >= stop:
                 break
-            # On to the next strike, and while it rings no farther than the next look for silence.
-            end = stop
-            if strike < last:
-                end = min(end, strike_sample[strike])
+            # On to the next event; while it rings no farther than the next look for silence.
+            end = stop if not loud else (at // SOUND_FRAME + 1) * SOUND_FRAME
+            if event < last:
+                end = min(end, events[event, 0])
+            until = min(end, stop)
             if loud:
-                end = min(end, (n // SOUND_FRAME + 1) * SOUND_FRAME)
-                _ring(bank_step_re, bank_step_im, n - first, end - first, re, im, out)
-                if end % SOUND_FRAME == 0:
+                at = _ring(step_re, step_im, low, at, end, heard, until, re, im, first, pad, out)
+                if at == end and end % SOUND_FRAME == 0:
                     loud = _silence(re, im)
-            n = end
+            heard = until
+        anchor[body] = at
+        # The first sample of short contacts that end after this block.
+        for row in range(contact_first[body], contact_first[body + 1]):
+            if contact_ints[row, WHOLE] == 1 and contact_ints[row, END] >= stop:
+                at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
+                _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
+                _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
+                _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], turn_re, turn_im)
+                begin = contact_ints[row, BEGIN]
+                _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, first, out)
 
 
-def sample_places(times: Floats, t0: float, rate: int) -> tuple[Ints, Floats]:
-    """First sample at or after each time, and how many samples later than it: in [0, 1], at most a roundoff off.
-
-    Times before t0 are heard from sample 0 on, later by more than that. Sample n stands at t0 + n / rate, taken exactly:
-    (t - t0) rate is computed with its rounding errors (TwoSum; Dekker's product), since late in a long sound the error of plain
-    float64 would shift the phase.
-    """
-    # t - t0 = gap + gap_low
-    gap = times - t0
-    back = gap - times
-    gap_low = (times - (gap - back)) - (t0 + back)
-    # gap rate = place + place_low
-    place = gap * rate
-    split = gap * 134217729.0  # 2^27 + 1
-    upper = split - (split - gap)
-    rate_split = rate * 134217729.0
-    rate_upper = rate_split - (rate_split - rate)
-    lower, rate_lower = gap - upper, rate - rate_upper
-    place_low = ((upper * rate_upper - place) + upper * rate_lower + lower * rate_upper) + lower * rate_lower
-    place_low = place_low + gap_low * rate
-    sample = np.ceil(place)
-    delay = (sample - place) - place_low
-    later = np.where(delay < 0.0, 1.0, np.where(delay >= 1.0, -1.0, 0.0))
-    sample, delay = sample + later, delay + later
-    early = sample < 0.0
-    sample, delay = np.where(early, 0.0, sample), np.where(early, -place - place_low, delay)
-    return sample.astype(np.int64), delay
+@exact_kernel("i8, i8[::1], f8[::1], f8[::1], f8[::1], f8[::1]")
+def click_rows(first, sample, delay, drawn, size, out):
+    """Add size sin(2 pi t / drawn), 0 <= t <= drawn, t = delay at `sample`, to the samples first, first + 1, ..."""
+    for row in range(len(sample)):
+        step = 2.0 * math.pi / drawn[row]
+        n = max(sample[row], first)
+        while n < first + len(out) and delay[row] + (n - sample[row]) < drawn[row]:
+            out[n - first] += size[row] * math.sin(step * (delay[row] + (n - sample[row])))
+            n += 1
 
 
-class Resonators:
-    """The modes of some materials, one bank each, and the sample at which they stand.
+@exact_kernel("f8[::1], f8[:,::1]")
+def wave_rows(angle, out):
+    """cos and sin of 0, 1, 2, ... times each angle, in pairs of columns."""
+    for row in range(len(angle)):
+        re, im = math.cos(angle[row]), math.sin(angle[row])
+        a, b = 1.0, 0.0
+        for n in range(out.shape[1] // 2):
+            out[row, 2 * n], out[row, 2 * n + 1] = a, b
+            a, b = a * re - b * im, a * im + b * re
 
-    Parameters
-    ----------
-    materials : of the banks
-    rate : samples a second
-    """
 
-    def __init__(self, materials: Sequence[Material], rate: int) -> None:
-        kept = [np.flatnonzero(np.asarray(material.frequencies) < 0.5 * rate) for material in materials]
-        self._bank_first = np.concatenate([[0], np.cumsum([len(rows) for rows in kept])]).astype(np.int64)
-        columns = []
-        for name in ("frequencies", "dampings", "gains"):
-            parts = [np.asarray(getattr(material, name))[rows] for material, rows in zip(materials, kept, strict=True)]
-            columns.append(np.concatenate([np.zeros(0), *parts]))
-        frequencies, dampings, self._gain = columns
-        self._decay = dampings / rate
-        self._angle = 2.0 * np.pi * (frequencies / rate)
-        size = np.exp(-self._decay)
-        self._step_re, self._step_im = size * np.cos(self._angle), size * np.sin(self._angle)
-        self._state_re, self._state_im = np.zeros(len(size)), np.zeros(len(size))
-        #: The next sample.
-        self.sample = 0
-        # Strikes not heard yet, in the order of time: bank, sample, delay, strength.
-        self._bank, self._sample = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self._delay, self._strength = np.zeros(0), np.zeros(0)
+@exact_kernel("f8[::1], f8[:,::1], f8[:,::1]")
+def table_rows(coordinate, table, out):
+    """Columns of a table at each coordinate, linear between its rows, which stand at equal steps from 0 to 1."""
+    for row in range(len(coordinate)):
+        at = min(max(coordinate[row], 0.0), 1.0) * (table.shape[0] - 1)
+        low = min(int(at), table.shape[0] - 2)
+        part = at - low
+        before, after, values = table[low], table[low + 1], out[row]
+        for k in range(len(values)):
+            values[k] = (1.0 - part) * before[k] + part * after[k]
 
-    def strike(self, bank: Ints, sample: Ints, delay: Floats, strength: Floats) -> None:
-        """Strikes, in the order of time and not before earlier ones: what they hit, at which sample, how long before it."""
-        self._bank, self._sample = np.concatenate([self._bank, bank]), np.concatenate([self._sample, sample])
-        self._delay, self._strength = np.concatenate([self._delay, delay]), np.concatenate([self._strength, strength])
 
-    def ring(self, count: int) -> Floats:
-        """The next `count` samples. With 0 of them, strikes up to now are taken into the state."""
-        heard = (self._sample < self.sample + count) | (self._sample <= self.sample)
-        order = np.flatnonzero(heard)
-        order = order[np.argsort(self._bank[order], kind="stable")]
-        banks = len(self._bank_first) - 1
-        strike_first = np.searchsorted(self._bank[order], np.arange(banks + 1)).astype(np.int64)
-        out = np.zeros(count)
-        ring_block(
-            self.sample, self._bank_first, self._decay, self._angle, self._gain, self._step_re, self._step_im,
-            strike_first, self._sample[order], self._delay[order], self._strength[order],
-            self._state_re, self._state_im, out,
-        )  # fmt: skip
-        self.sample += count
-        for name in ("_bank", "_sample", "_delay", "_strength"):
-            setattr(self, name, getattr(self, name)[~heard])
-        return out
+@exact_kernel("f8[::1], f8[::1], f8[::1]")
+def turn_rows(x, y, out):
+    """The direction of (x, y) as a part of a turn, from 0 to 1."""
+    for row in range(len(x)):
+        turn = math.atan2(y[row], x[row]) / (2.0 * math.pi)
+        out[row] = turn if turn >= 0.0 else turn + 1.0
+
+
+@exact_kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8, f8, f8[::1]")
+def hertz_rows(speed, modulus, radius, mass, ball, longest, out):
+    """Seconds of contacts (`contact.py`); `ball`: E / (1 - nu^2) of the impactor, Pa, 0 for a drop."""
+    for row in range(len(speed)):
+        if not speed[row] > 0.0:
+            out[row] = longest
+        elif ball == 0.0:
+            out[row] = min(2.0 * radius[row] / speed[row], longest)
+        else:
+            both = ball * modulus[row] / (ball + modulus[row])
+            ratio = mass[row] * mass[row] / (radius[row] * both * both * speed[row])
+            out[row] = min(2.868 * math.pow(ratio, 0.2), longest)
