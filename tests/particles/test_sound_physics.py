@@ -101,7 +101,8 @@ def test_energy_in_every_octave_that_has_modes(name: str) -> None:
             assert 10.0 * np.log10(energy[k] / energy.sum()) > -60.0, (name, 20 * 2**k)
     # The lowest modes of a garbage can ended at 395 Hz, those of sheet metal at 1,434 Hz.
     assert frequencies.max() > 17_000.0
-    assert energy[7:].sum() > 0.02 * energy.sum()
+    # Ground is dull: the contact lasts.
+    assert (energy[7:].sum() > 0.02 * energy.sum()) == (name != "earth")
 
 
 def test_hundreds_of_modes() -> None:

@@ -39,7 +39,7 @@ __all__ = ["Material", "earth", "glass", "lid", "sheet_metal", "tin_can", "wood"
 MODES = 256
 
 #: Seconds of the contact by which modes are chosen: a hailstone on steel.
-_REFERENCE_CONTACT = 30e-6
+_REFERENCE_CONTACT = 60e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,8 @@ def _named(found: BodyModes, stuff: Stuff, losses: float, modes: int, loudness: 
     pressure = pressure_by_acceleration(f, found.efficiency, found.area, found.mean_square)
     gains = pressure / (found.mass * found.mean_square)
     x = f * _REFERENCE_CONTACT
-    strike = 2.0 * np.pi * f * gains * np.sinc(x) / (1.0 - x * x)
+    # The spectrum of the contact, without its zeros: what is longer or shorter has them elsewhere.
+    strike = 2.0 * np.pi * f * gains / (1.0 + x**3)
     rows, factor = choose_modes(f, strike**2 * found.mean_square / (4.0 * dampings), modes)
     return Material(f[rows], dampings[rows], loudness * gains[rows] * factor, name, found.shapes(rows), stuff.modulus, spread)
 
@@ -241,6 +242,6 @@ def earth(depth: float = 0.25, shear_speed: float = 100.0, *, modes: int = MODES
     frequencies = (2 * k - 1) * shear_speed / (4.0 * depth)
     density, poisson = 1600.0, 0.35
     gains = np.full(len(k), as_positive(loudness, "loudness") * AIR_DENSITY / (np.pi * density * depth))
-    # E / (1 - nu^2) = 2 G / (1 - nu), and G = rho c^2.
-    modulus = 2.0 * density * shear_speed**2 / (1.0 - poisson)
+    # E / (1 - nu^2) = 2 G / (1 - nu), and G = rho c^2. The uppermost grains, on which things land, are far looser.
+    modulus = 0.03 * 2.0 * density * shear_speed**2 / (1.0 - poisson)
     return Material(frequencies, 60.0 + np.pi * 0.25 * frequencies, gains, "earth", None, modulus)
