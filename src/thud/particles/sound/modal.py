@@ -42,8 +42,8 @@ DECAY, ANGLE, GAIN, SHORT = 0, 1, 2, 3
 #: Columns of contacts: samples from its begin to its first sample; its true length and the one it is drawn out to, samples; A.
 DELAY, LENGTH, DRAWN, FORCE = 0, 1, 2, 3
 
-#: Integer columns of contacts: first sample, first sample after the end, first values of its mode shapes' factors, and whether
-#: it is two samples long and taken at once.
+#: Integer columns of contacts: first sample, first sample after the end, first values of its mode shapes' factors, and
+#: whether it is short and taken at once, at its end.
 BEGIN, END, FIRST, SECOND, WHOLE = 0, 1, 2, 3, 4
 
 
@@ -116,54 +116,68 @@ def _turn(decay, angle, part_re, part_im, low, delay, turn_re, turn_im):
 
 
 @exact_device
-def _push(z_re, z_im, turn_re, turn_im, factor, state_re, state_im):
-    """Add factor z turn to the state; z is lost."""
+def _push(z_re, z_im, turn_re, turn_im, factor, last_re, last_im, state_re, state_im):
+    """Add factor z turn to the state."""
     for k in range(len(z_re)):
-        re, im = z_re[k], z_im[k]
-        z_re[k], z_im[k] = re * turn_re[k] - im * turn_im[k], re * turn_im[k] + im * turn_re[k]
+        last_re[k] = z_re[k] * turn_re[k] - z_im[k] * turn_im[k]
     for k in range(len(z_re)):
-        state_re[k] += factor * z_re[k]
+        last_im[k] = z_re[k] * turn_im[k] + z_im[k] * turn_re[k]
     for k in range(len(z_re)):
-        state_im[k] += factor * z_im[k]
+        state_re[k] += factor * last_re[k]
+    for k in range(len(z_re)):
+        state_im[k] += factor * last_im[k]
 
 
 @exact_device
-def _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contact, begin, first, out):
-    """Hear the two samples of a contact that is two samples long, states and all; `turn` then is what it leaves behind.
+def _sum(a_re, a_im, b_re, b_im):
+    """Im of the sum of a b; four sums at once, since each has to wait for its last term."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, len(a_re), WAVE_ROWS):
+        s0 += a_re[k] * b_im[k] + a_im[k] * b_re[k]
+        s1 += a_re[k + 1] * b_im[k + 1] + a_im[k + 1] * b_re[k + 1]
+        s2 += a_re[k + 2] * b_im[k + 2] + a_im[k + 2] * b_re[k + 2]
+        s3 += a_re[k + 3] * b_im[k + 3] + a_im[k + 3] * b_re[k + 3]
+    return (s0 + s1) + (s2 + s3)
 
-    `turn` is exp(c delay) before, `one` is exp(c).
-    """
-    cosine, sine, now, then = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(decay)):
-        re, im = turn_re[k], turn_im[k]
-        cosine += z_im[k]
-        sine += angle[k] * z_re[k] - decay[k] * z_im[k]
-        now += z_re[k] * im + z_im[k] * re
-        then += z_re[k] * (re * one_im[k] + im * one_re[k]) + z_im[k] * (re * one_re[k] - im * one_im[k])
-    step = 2.0 * math.pi / SOUND_SHORTEST_CONTACT
-    sine /= step
-    for late in range(2):
-        n = begin + late - first
-        if 0 <= n < len(out):
-            turn = step * (contact[DELAY] + late)
-            state = now if late == 0 else then
-            out[n] += contact[FORCE] * (state - sine * math.sin(turn) - cosine * math.cos(turn))
-    # exp(c delay) (exp(2 c) - 1)
-    for k in range(len(decay)):
-        a, b = one_re[k] * one_re[k] - one_im[k] * one_im[k] - 1.0, 2.0 * one_re[k] * one_im[k]
-        re, im = turn_re[k], turn_im[k]
-        turn_re[k], turn_im[k] = re * a - im * b, re * b + im * a
+
+@exact_device
+def _steady(decay, angle, z_re, z_im, step):
+    """Coefficients of cos and sin in Eq. (2): sums of Im(Z) and of Im(c Z) / W."""
+    c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, len(decay), WAVE_ROWS):
+        c0 += z_im[k]
+        c1 += z_im[k + 1]
+        c2 += z_im[k + 2]
+        c3 += z_im[k + 3]
+        s0 += angle[k] * z_re[k] - decay[k] * z_im[k]
+        s1 += angle[k + 1] * z_re[k + 1] - decay[k + 1] * z_im[k + 1]
+        s2 += angle[k + 2] * z_re[k + 2] - decay[k + 2] * z_im[k + 2]
+        s3 += angle[k + 3] * z_re[k + 3] - decay[k + 3] * z_im[k + 3]
+    return (c0 + c1) + (c2 + c3), ((s0 + s1) + (s2 + s3)) / step
+
+
+@exact_device
+def _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contact, begin, end, first, out):
+    """Hear a contact of few samples, [begin, end), states and all. `turn` is exp(c t) at its first sample, and then at `end`;
+    `one` is exp(c)."""
+    step = 2.0 * math.pi / contact[DRAWN]
+    cosine, sine = _steady(decay, angle, z_re, z_im, step)
+    for n in range(begin, end):
+        if first <= n < first + len(out):
+            turn = step * (contact[DELAY] + (n - begin))
+            state = _sum(z_re, z_im, turn_re, turn_im)
+            out[n - first] += contact[FORCE] * (state - sine * math.sin(turn) - cosine * math.cos(turn))
+        for k in range(len(decay)):
+            re, im = turn_re[k], turn_im[k]
+            turn_re[k], turn_im[k] = re * one_re[k] - im * one_im[k], re * one_im[k] + im * one_re[k]
 
 
 @exact_device
 def _touch(decay, angle, z_re, z_im, contact, begin, low, high, first, out):
     """Add what is heard of a contact beside the states, Eq. (2), at the samples [low, high)."""
-    cosine, sine = 0.0, 0.0
-    for k in range(len(decay)):
-        cosine += z_im[k]
-        sine += angle[k] * z_re[k] - decay[k] * z_im[k]
     step = 2.0 * math.pi / contact[DRAWN]
-    sine /= step
+    cosine, sine = _steady(decay, angle, z_re, z_im, step)
     for n in range(low, high):
         turn = step * (contact[DELAY] + (n - begin))
         out[n - first] -= contact[FORCE] * (sine * math.sin(turn) + cosine * math.cos(turn))
@@ -266,14 +280,15 @@ def ring_block(
     """Samples first, first + 1, ... of all bodies, added to `out`; the states advance.
 
     Body b has the modes [body_first[b], body_first[b + 1]), the contacts [contact_first[b], contact_first[b + 1]) that last
-    within these samples, and the events [event_first[b], event_first[b + 1]): begins and ends of contacts in the order of
-    their samples, (sample, sign, contact). Contacts of two samples, most of those of hard things, have their end alone.
+    within these samples, and the events [event_first[b], event_first[b + 1]): begins and ends of contacts in the order of their
+    samples, (sample, sign, contact). Short contacts, most of those of hard things, have their end alone, and that even if it
+    comes after these samples.
     """
     stop = first + len(out)
     most = 0
     for body in range(len(body_first) - 1):
         most = max(most, body_first[body + 1] - body_first[body])
-    scratch, pad = np.empty((5, most)), np.zeros((2, SOUND_CHUNK))
+    scratch, pad = np.empty((7, most)), np.zeros((2, SOUND_CHUNK))
     for body in range(len(body_first) - 1):
         low, high = body_first[body], body_first[body + 1]
         count = high - low
@@ -284,6 +299,7 @@ def ring_block(
         re, im = state_re[low:high], state_im[low:high]
         weight, z_re, z_im = scratch[0, :count], scratch[1, :count], scratch[2, :count]
         turn_re, turn_im = scratch[3, :count], scratch[4, :count]
+        last_re, last_im = scratch[5, :count], scratch[6, :count]
         one_re, one_im = part_re[SOUND_PARTS, low:high], part_im[SOUND_PARTS, low:high]
         for row in range(contact_first[body], contact_first[body + 1]):
             if contact_ints[row, WHOLE] == 1:
@@ -303,19 +319,18 @@ def ring_block(
         while True:
             if not loud:
                 at = heard
-            while event < last and events[event, 0] <= at:
+            while event < last and events[event, 0] <= at and (events[event, 0] < stop or events[event, 0] == first):
                 row = events[event, 2]
                 at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
                 _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
                 _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
-                _turn(decay, angle, part_re, part_im, low, event_delay[event], turn_re, turn_im)
-                force = contacts[row, FORCE]
                 if contact_ints[row, WHOLE] == 1:
-                    begin = contact_ints[row, BEGIN]
-                    _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, first, out)
-                else:
-                    force *= events[event, 1]
-                _push(z_re, z_im, turn_re, turn_im, force, re, im)
+                    begin, end = contact_ints[row, BEGIN], contact_ints[row, END]
+                    _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], turn_re, turn_im)
+                    _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, end, first, out)
+                    _push(z_re, z_im, turn_re, turn_im, contacts[row, FORCE], last_re, last_im, re, im)
+                _turn(decay, angle, part_re, part_im, low, event_delay[event], turn_re, turn_im)
+                _push(z_re, z_im, turn_re, turn_im, contacts[row, FORCE] * events[event, 1], last_re, last_im, re, im)
                 event += 1
                 loud = True
             if heard >= stop:
@@ -331,15 +346,16 @@ def ring_block(
                     loud = _silence(re, im)
             heard = until
         anchor[body] = at
-        # The first sample of short contacts that end after this block.
-        for row in range(contact_first[body], contact_first[body + 1]):
-            if contact_ints[row, WHOLE] == 1 and contact_ints[row, END] >= stop:
-                at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
-                _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
-                _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
-                _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], turn_re, turn_im)
-                begin = contact_ints[row, BEGIN]
-                _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, first, out)
+        # The first samples of short contacts that end after this block, in the order of their ends, as in one block.
+        while event < last:
+            row = events[event, 2]
+            at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
+            _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
+            _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
+            _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], turn_re, turn_im)
+            begin, end = contact_ints[row, BEGIN], contact_ints[row, END]
+            _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, end, first, out)
+            event += 1
 
 
 @exact_kernel("i8, i8[::1], f8[::1], f8[::1], f8[::1], f8[::1]")

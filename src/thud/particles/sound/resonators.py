@@ -13,7 +13,7 @@ from thud._core.arrays import Floats, Ints
 from thud._core.simd_waves import WAVE_ROWS
 from thud.particles.sound.materials import Material
 from thud.particles.sound.modal import ANGLE, DECAY, GAIN, SHORT, SOUND_ROW, click_rows, ring_block
-from thud.particles.sound.tolerances import SOUND_PARTS, SOUND_SHORTEST_CONTACT
+from thud.particles.sound.tolerances import SOUND_PARTS, SOUND_SHORT_CONTACT, SOUND_SHORTEST_CONTACT
 
 
 class _Rows:
@@ -161,17 +161,17 @@ class Resonators:
         u, v, u_first, v_first = self._shape_values(heard)
         bodies = np.arange(len(self._bodies) + 1)
         contact_first = np.searchsorted(heard.body, bodies).astype(np.int64)
-        whole = (heard.length <= SOUND_SHORTEST_CONTACT) & (heard.delay < 1.0)
+        whole = (heard.length <= SOUND_SHORT_CONTACT) & (heard.delay < 1.0)
         ints = np.ascontiguousarray(np.column_stack([heard.sample, end, u_first, v_first, whole]), dtype=np.int64)
         drawn = heard.drawn
         contacts = np.column_stack([heard.delay, heard.length, drawn, heard.impulse * self._rate / drawn])
-        # Begins and ends within this block, in the order of samples.
+        # Begins and ends within this block, and ends of short contacts, in the order of samples.
         rows = np.arange(len(heard.body))
         begins = np.flatnonzero(~heard.begun & ~whole)
-        ends = np.flatnonzero((end < stop) | (end <= first))
+        ends = np.flatnonzero((end < stop) | (end <= first) | whole)
         event_row = np.concatenate([rows[begins], rows[ends]])
         event_sample = np.concatenate([heard.sample[begins], end[ends]])
-        event_delay = np.concatenate([heard.delay[begins], np.where(whole, heard.delay, end_delay)[ends]])
+        event_delay = np.concatenate([heard.delay[begins], end_delay[ends]])
         sign = np.concatenate([np.ones(len(begins), np.int64), np.full(len(ends), -1, np.int64)])
         order = np.lexsort((event_row, -sign, event_sample, heard.body[event_row]))
         events = np.column_stack([event_sample, sign, event_row])[order].astype(np.int64)

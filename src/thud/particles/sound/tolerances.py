@@ -19,6 +19,9 @@ SOUND_PARTS = 32
 #: which the sampled force still adds up to the impulse exactly; modes get what the true contact would have given them.
 SOUND_SHORTEST_CONTACT = 2.0
 
+#: Contacts of up to so many samples are taken at once, at their end; for longer ones two changes of the state cost less.
+SOUND_SHORT_CONTACT = 6.0
+
 #: Shortest click of the impactor itself, samples: it is one whole wave, and has to lie below half the rate to sound alike
 #: wherever it falls between samples.
 SOUND_SHORTEST_CLICK = 4.0
