@@ -23,7 +23,7 @@ BODIES = [materials.sheet_metal(), materials.tin_can(), materials.lid(), materia
 PER_SECOND = 2_000
 
 #: (seconds of the storm, rounds, seconds of the long one)
-_SIZES = {"ci": (1, 1, 3), "standard": (8, 5, 600), "full": (20, 9, 3_600)}
+_SIZES = {"ci": (1, 1, 3), "standard": (8, 3, 300), "full": (20, 9, 3_600)}
 
 
 class Storm:

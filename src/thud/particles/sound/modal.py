@@ -324,12 +324,16 @@ def ring_block(
                 at_u, at_v = contact_ints[row, FIRST], contact_ints[row, SECOND]
                 _weigh(gain, short, angle, columns, rows, u, v, at_u, at_v, contacts[row, LENGTH], weight)
                 _answer(decay, angle, contacts[row, DRAWN], weight, z_re, z_im)
-                if contact_ints[row, WHOLE] == 1:
-                    begin, end = contact_ints[row, BEGIN], contact_ints[row, END]
-                    _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], turn_re, turn_im)
-                    _short(decay, angle, z_re, z_im, turn_re, turn_im, one_re, one_im, contacts[row], begin, end, first, out)
-                    _push(z_re, z_im, turn_re, turn_im, contacts[row, FORCE], last_re, last_im, re, im)
                 _turn(decay, angle, part_re, part_im, low, event_delay[event], turn_re, turn_im)
+                if contact_ints[row, WHOLE] == 1:
+                    # Its begin and its end at once.
+                    begin, end = contact_ints[row, BEGIN], contact_ints[row, END]
+                    _turn(decay, angle, part_re, part_im, low, contacts[row, DELAY], last_re, last_im)
+                    _short(decay, angle, z_re, z_im, last_re, last_im, one_re, one_im, contacts[row], begin, end, first, out)
+                    for k in range(count):
+                        turn_re[k] -= last_re[k]
+                    for k in range(count):
+                        turn_im[k] -= last_im[k]
                 _push(z_re, z_im, turn_re, turn_im, contacts[row, FORCE] * events[event, 1], last_re, last_im, re, im)
                 event += 1
                 loud = True
