@@ -62,6 +62,19 @@ def test_boxes_in_one_place_end() -> None:
     assert len(BoxOctree(low, low).pairs()) == len(BoxGrid(low, low).pairs()) == 190
 
 
+def test_no_box_at_the_border_is_left_out_by_rounding() -> None:
+    # The root was its middle and half its side, rounded: boxes that end at its border were in no region.
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        low = rng.integers(0, 9, (4, 3)) * 0.1
+        high = low + rng.integers(0, 4, (4, 3)) * 0.1
+        bounds = np.concatenate([low, high], axis=1)
+        tree = BoxOctree(low, high, most=1)
+        assert [tuple(pair) for pair in tree.pairs().tolist()] == all_pairs(bounds)
+        for k in range(4):
+            assert k in tree.overlapping(low[k], high[k])
+
+
 def test_the_boxes_of_a_world() -> None:
     world = thud.World()
     world.add_many(thud.Box((0.5, 0.5, 0.5)), thud.Pose(np.random.default_rng(1).uniform(0, 6, (60, 3))))
@@ -86,3 +99,6 @@ def test_errors() -> None:
         BoxOctree([0, 0, 0], [1, 1, 1], depth=0)
     with pytest.raises(InvalidInputError, match="cells"):
         BoxGrid([0, 0, 0], [1000, 1000, 1000], cell=0.1)
+    for cell in (1e-7, 1e-10, 1e-300):
+        with pytest.raises(InvalidInputError, match="cell"):
+            BoxGrid([[0, 0, 0], [5, 5, 5]], [[1, 1, 1], [6, 6, 6]], cell=cell)

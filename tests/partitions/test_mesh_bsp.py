@@ -43,6 +43,18 @@ def test_points_in_a_bumpy_mesh(scale: float, shift: float) -> None:
     np.testing.assert_array_equal(bsp.contains(points), geometry.point_in_mesh(points, vertices, faces))
 
 
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e8])
+def test_far_from_the_origin_it_comes_to_an_end(far: float) -> None:
+    # Pieces were cut again and again by planes that rounding had moved.
+    vertices, faces = bumpy_sphere(8, 10)
+    away = far * np.array([1.0, 0.7, -0.4])
+    bsp = build_bsp(vertices + away, faces)
+    assert len(bsp.planes) < 10 * len(faces)
+    points = np.random.default_rng(2).uniform(-1.3, 1.3, (500, 3)) + away
+    sure = thud.closest_point(bsp.mesh, points).distance > 1e-13 * far
+    np.testing.assert_array_equal(bsp.contains(points)[sure], thud.contains(bsp.mesh, points)[sure])
+
+
 def test_winding_does_not_matter() -> None:
     vertices, faces = bumpy_sphere(8, 10)
     some = np.random.default_rng(3).random(len(faces)) < 0.5

@@ -95,10 +95,13 @@ def meet_within(vertices_a, faces_a, row_a, vertices_b, faces_b, row_b, lower, u
     lower, upper : the box that both share, world frame; touch : metres at which two count as touching
     """
     center = (0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]))
+    # The box is no better known than its coordinates are.
+    far = max(max(abs(lower[0]), abs(upper[0])), max(max(abs(lower[1]), abs(upper[1])), max(abs(lower[2]), abs(upper[2]))))
+    slack = 4.0 * touch + 2e-15 * far
     half = (
-        0.5 * (upper[0] - lower[0]) + 4.0 * touch,
-        0.5 * (upper[1] - lower[1]) + 4.0 * touch,
-        0.5 * (upper[2] - lower[2]) + 4.0 * touch,
+        0.5 * (upper[0] - lower[0]) + slack,
+        0.5 * (upper[1] - lower[1]) + slack,
+        0.5 * (upper[2] - lower[2]) + slack,
     )
     none = np.empty((0, _WIDTH))
     count_a = near_triangles(vertices_a, faces_a, row_a, center, half, none)

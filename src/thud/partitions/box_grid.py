@@ -34,13 +34,17 @@ class BoxGrid:
         longest = (self.bounds[:, 3:] - self.bounds[:, :3]).max(axis=1)
         usual = 2.0 * float(longest.mean())
         self.cell = as_positive(cell, "cell") if cell is not None else usual if usual > 0.0 else 1.0
-        first = np.floor(self.bounds[:, :3] / self.cell).astype(np.int64)
-        last = np.floor(self.bounds[:, 3:] / self.cell).astype(np.int64)
-        many = (last - first + 1).prod(axis=1)
+        with np.errstate(over="ignore"):
+            begin, end = np.floor(self.bounds[:, :3] / self.cell), np.floor(self.bounds[:, 3:] / self.cell)
+        if not np.abs([begin, end]).max() < 2.0**53:
+            raise InvalidInputError(
+                f"cell: {self.cell:g} m is too small to number the cells of these boxes; expected a larger one"
+            )
+        first, last, many = begin.astype(np.int64), end.astype(np.int64), (end - begin + 1.0).prod(axis=1)
         if many.max() > _MOST:
             row = int(many.argmax())
             raise InvalidInputError(
-                f"cell: box {row} would lie in {int(many[row]):,} cells; expected a cell of more than {self.cell:g} m"
+                f"cell: box {row} would lie in {many[row]:,.0f} cells; expected a cell of more than {self.cell:g} m"
             )
         places, owners = [], []
         for row in range(len(self.bounds)):

@@ -39,8 +39,8 @@ class BoxOctree:
                 raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}")
         low, high = self.bounds[:, :3].min(axis=0), self.bounds[:, 3:].max(axis=0)
         side = float((high - low).max())
-        middle = 0.5 * (low + high)
-        regions = [np.concatenate([middle - 0.5 * side, middle + 0.5 * side])]
+        # From the lower corner on: rounding must leave no box out.
+        regions = [np.concatenate([low, np.maximum(low + side, high)])]
         members: list[Ints] = [np.arange(len(self.bounds))]
         children, level = [-1], [0]
         corner = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)], dtype=np.float64)

@@ -32,7 +32,7 @@ from thud.partitions.bsp_rows import (
     bsp_walk,
     subtree_boxes,
 )
-from thud.partitions.tolerances import BSP_PROBES, BSP_THIN
+from thud.partitions.tolerances import BSP_FAR, BSP_PROBES, BSP_THIN
 from thud.results import ClosestPoints
 from thud.shapes.shape import IDENTITY
 from thud.shapes.triangle_mesh import TriangleMesh
@@ -73,7 +73,7 @@ class MeshBsp:
         size = float((self._high - self._low).max())
         normals = np.cross(corners[:, 3:6] - corners[:, :3], corners[:, 6:] - corners[:, :3])
         length = np.linalg.norm(normals, axis=1)
-        thin = BSP_THIN * size
+        thin = BSP_THIN * size + BSP_FAR * float(np.abs(used).max())
         # Triangles without area bound nothing.
         kept = np.flatnonzero(length > thin * size)
         self._normals = np.where(length[:, None] > 0.0, normals / np.where(length > 0.0, length, 1.0)[:, None], 0.0)
@@ -149,8 +149,8 @@ class MeshBsp:
         Parameters
         ----------
         method : None; or "slides": the node walk, then the polygons in the last plane that has some, which bound the point's
-            cell: it must lie behind them, or on them. Of a closed mesh that is wound outward the same; of an open one the
-            nearest face need not be one that bounds the cell.
+            cell: it must lie behind them, or on them. The same for a closed mesh that is wound outward and lies on itself
+            nowhere; of an open one the nearest face need not be one that bounds the cell.
         """
         where = as_points(points, "points")
         if method not in (None, "slides"):

@@ -6,6 +6,9 @@ from __future__ import annotations
 #: was cut a few times over.
 BSP_THIN = 1e-13
 
+#: The same as a part of the largest coordinate: some ten roundoffs of it. Far from the origin cuts are no better than that.
+BSP_FAR = 4e-15
+
 #: Points of a cell are looked for so far from the piece that bounds it, as parts of the piece's inner radius, the farthest
 #: first: the farther, the surer is what is found there. If none falls into the cell, a linear program looks for one.
 BSP_PROBES = (0.3, 1e-2, 1e-4, 1e-6)
