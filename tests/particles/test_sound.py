@@ -163,7 +163,10 @@ def test_an_impact_on_a_sample_is_heard_there() -> None:
         exact = Fraction(time) * rate
         assert sample[0] == -(-exact.numerator // exact.denominator)
         assert delay[0] == pytest.approx(float(int(sample[0]) - exact), rel=1e-15, abs=0.0)
-    # 3/8 is a binary number: a contact begins at its zero, and is heard from the next sample on.
+
+
+def test_a_contact_that_begins_on_a_sample_is_heard_from_the_next_on() -> None:
+    # 3/8 is a binary number: the force begins there, at 0.
     slow = Material([1.0], [0.5], [1.0])
     sound = render_sound(([0.375], [0], [1.0]), [slow], 0.0, 1.0, rate=8)
     np.testing.assert_allclose(sound[:4], 0.0, atol=1e-18)
