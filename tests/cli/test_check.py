@@ -143,6 +143,7 @@ def test_an_interrupted_check_writes_nothing(folder: Path, tmp_path: Path) -> No
     # In a process of its own, as Ctrl-C finds it: while the clashes are looked at.
     code = (
         "import thud.report.clash.tasks as tasks, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import thud.report.clash.check as module\n"
         "before = module.examine\n"
         "def examine(*arguments):\n"

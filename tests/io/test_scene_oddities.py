@@ -204,6 +204,8 @@ def test_pipes_and_interrupts(tmp_path):
         "def line(self, seconds):\n    print(self._process.pid, flush=True)\n    return old(self, seconds)\n"
         f"child.Readers._line = line\nthud.io.load_scene({str(tmp_path / 'big.obj')!r})\n"
     )
+    # A shell starts what runs in its background with interrupts ignored.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
     run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     group = int(run.stdout.readline())
     run.send_signal(signal.SIGINT)
