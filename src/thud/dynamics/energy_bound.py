@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from thud._core.decorators import device, kernel
+from thud.dynamics.islands import join, root_of
 from thud.dynamics.solver_types import INVERSE_MASS, TOUCHED, V, W
 from thud.dynamics.tolerances import ENERGY_GAIN, ENERGY_SPEED
 from thud.math.pose import load_rotation, rotate, unrotate
@@ -36,15 +37,6 @@ def turning_energy(r, inertia, k, w):
     y = inertia[k, 3] * u[0] + inertia[k, 4] * u[1] + inertia[k, 5] * u[2]
     z = inertia[k, 6] * u[0] + inertia[k, 7] * u[1] + inertia[k, 8] * u[2]
     return 0.5 * (u[0] * x + u[1] * y + u[2] * z)
-
-
-@device
-def root_of(root, k):
-    """The body that stands for those joined with k; the way there is made shorter."""
-    while root[k] != k:
-        root[k] = root[root[k]]
-        k = root[k]
-    return k
 
 
 @device
@@ -102,7 +94,7 @@ def bound_energies(
         a, b = rows[p, 0], rows[p, 1]
         free_a, free_b = a < count and free_body(solver, a), b < count and free_body(solver, b)
         if free_a and free_b:
-            root[root_of(root, a)] = root_of(root, b)
+            join(root, a, b)
     for p in range(patches):
         a, b = rows[p, 0], rows[p, 1]
         free_a, free_b = a < count and free_body(solver, a), b < count and free_body(solver, b)
