@@ -27,10 +27,9 @@ def comes_before(ints, time, i, j):
     return ints[i, 4] < ints[j, 4]
 
 
-@exact_kernel("i8[:,::1], f8[::1], i8[::1], i8[::1]")
-def order_events(ints, time, order_out, ends_out):
-    """Order of the events, but for slots of more than _FEW; ends_out: where each slot ends. Returns how many are to be
-    sorted."""
+@exact_device
+def count_into_slots(time, order_out, ends_out):
+    """Events slot by slot, within each as they are; ends_out, zeros before: where each slot ends."""
     count = time.shape[0]
     first, last = time[0], time[0]
     for k in range(count):
@@ -50,6 +49,14 @@ def order_events(ints, time, order_out, ends_out):
         slot = min(np.int64((time[k] - first) * scale), count - 1)
         order_out[ends_out[slot]] = k
         ends_out[slot] += 1
+
+
+@exact_kernel("i8[:,::1], f8[::1], i8[::1], i8[::1]")
+def order_events(ints, time, order_out, ends_out):
+    """Order of the events, but for slots of more than _FEW; ends_out: where each slot ends. Returns how many are to be
+    sorted."""
+    count = time.shape[0]
+    count_into_slots(time, order_out, ends_out)
     start, large = 0, 0
     for slot in range(count):
         end = ends_out[slot]
@@ -70,25 +77,8 @@ def order_events(ints, time, order_out, ends_out):
 def time_slots(time, order_out, ends_out):
     """As `order_events`, of events that are in the order of particle, generation and bounce: at one time they stay so."""
     count = time.shape[0]
-    first, last = time[0], time[0]
-    for k in range(count):
-        first, last = min(first, time[k]), max(last, time[k])
-    scale = (count - 1) / (last - first) if last > first else 0.0
-    if not scale < np.inf:
-        scale = 0.0
-    for k in range(count):
-        ends_out[min(np.int64((time[k] - first) * scale), count - 1)] += 1
-    before = 0
-    for k in range(count):
-        many = ends_out[k]
-        ends_out[k] = before
-        before += many
-    large = 0
-    for k in range(count):
-        slot = min(np.int64((time[k] - first) * scale), count - 1)
-        order_out[ends_out[slot]] = k
-        ends_out[slot] += 1
-    start = 0
+    count_into_slots(time, order_out, ends_out)
+    start, large = 0, 0
     for slot in range(count):
         end = ends_out[slot]
         if end - start > _FEW:
