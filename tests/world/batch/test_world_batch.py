@@ -435,7 +435,7 @@ def test_targets_of_a_world():
 
 
 def test_the_documentation_runs():
-    text = (Path(thud.__file__).parents[2] / "docs" / "world_batch.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "world_batch.md").read_text()
     code = text.split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}
     exec(code, names)
