@@ -580,9 +580,35 @@ class ParticleImpacts(Columns):
     """(M,) its length, m/s."""
     status: Bytes
     """(M,) `CastStatus`: HIT, or UNCONVERGED where a search ended at its limit; the time is then a lower bound."""
+    mass: Floats
+    """(M,) of the particle, kg."""
 
     _unit = "impact"
     _words = (("status", CastStatus),)
+    _derived = ("energy", "momentum", "normal_momentum", "angle")
+
+    @property
+    def energy(self) -> Floats:
+        """(M,) kinetic energy on arrival, mass speed^2 / 2, J."""
+        return 0.5 * self.mass * self.speed**2
+
+    @property
+    def momentum(self) -> Floats:
+        """(M, 3) on arrival, mass velocity, N s, world frame."""
+        return np.asarray(self.mass)[:, None] * self.velocity
+
+    @property
+    def normal_momentum(self) -> Floats:
+        """(M,) what of the momentum goes into the collider along its normal, -momentum . normal, N s; at least 0. A bounce
+        of restitution e gives the collider 1 + e times as much."""
+        return self.mass * np.maximum(0.0, -np.einsum("ij,ij->i", self.velocity, self.normal))
+
+    @property
+    def angle(self) -> Floats:
+        """(M,) between the path and the normal, radians: 0 head on, pi / 2 along the surface."""
+        head_on = -np.einsum("ij,ij->i", self.velocity, self.normal)
+        along = self.velocity + head_on[:, None] * self.normal
+        return np.arctan2(np.sqrt(np.einsum("ij,ij->i", along, along)), np.maximum(head_on, 0.0))
 
     def _say(self) -> list[str]:
         return [*extent(self.time, "from", "s"), *extent(self.time, "to", "s", greatest=True)]

@@ -35,6 +35,8 @@ class Columns:
     """Fields that are no columns of the rows, each with the column that numbers what it belongs to, "" for none."""
     _words: ClassVar[tuple[tuple[str, type[IntEnum]], ...]] = ()
     """Fields of codes, and what they mean."""
+    _derived: ClassVar[tuple[str, ...]] = ()
+    """Properties that are columns, too: made from the fields when they are asked for."""
 
     def _columns(self) -> list[str]:
         beside = dict(self._beside)
@@ -70,6 +72,9 @@ class Columns:
 
     def _row(self, k: int) -> Row:
         values = {name: _python(getattr(self, name)[k]) for name in self._columns()}
+        if self._derived:
+            one = self[k : k + 1]
+            values |= {name: _python(getattr(one, name)[0]) for name in self._derived}
         values |= {name: _python(getattr(self, name).reshape(-1)[values[by]]) for name, by in self._beside if by}
         for name, words in self._words:
             if name in values:
@@ -79,7 +84,7 @@ class Columns:
     def to_dict(self) -> dict[str, npt.NDArray[Any]]:
         """Columns by name, each (N,): a vector is three of them, `point_x`, `point_y`, `point_z`; codes are words. Rows (C, M)
         follow each other, with their `configuration` and `pair` in front."""
-        shape, columns = self._shape(), {name: np.asarray(getattr(self, name)) for name in self._columns()}
+        shape, columns = self._shape(), {name: np.asarray(getattr(self, name)) for name in (*self._columns(), *self._derived)}
         for name, by in self._beside:
             if by:
                 columns[name] = getattr(self, name).reshape(-1)[columns[by]]

@@ -132,8 +132,13 @@ def result_columns(count: int) -> tuple[Ints, Floats, Floats, Floats, Floats, Fl
     return ints.view(np.int64).reshape(5, count), time, *three, speed, np.empty(count, np.uint8)
 
 
-def in_time_order(ints: Ints, reals: Floats, threads: int | None) -> ParticleImpacts:
-    """Impacts from the integers and numbers of events (`response.py`)."""
+def of_particles(values: Floats, particle: Ints) -> Floats:
+    """(M,) of one number a particle, or of one for all, which takes no memory."""
+    return values[particle] if len(values) > 1 else np.broadcast_to(values, len(particle))
+
+
+def in_time_order(ints: Ints, reals: Floats, mass: Floats, threads: int | None) -> ParticleImpacts:
+    """Impacts from the integers and numbers of events (`response.py`); mass: one a particle, or one for all."""
     count = len(ints)
     order, ends = np.empty(count, np.int64), np.zeros(count, np.int64)
     # Side by side: most of the sorting is waiting for memory.
@@ -147,4 +152,6 @@ def in_time_order(ints: Ints, reals: Floats, threads: int | None) -> ParticleImp
     columns, time, point, normal, velocity, speed, status = result_columns(count)
     run_rows(take_rows, count, threads, ints, reals, order, columns, time, point, normal, velocity, speed, status)
     particle, generation, collider, part, bounce = columns
-    return ParticleImpacts(particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status)
+    return ParticleImpacts(
+        particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status, of_particles(mass, particle)
+    )

@@ -20,7 +20,7 @@ from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.colliders.element_arrays import COLLIDER, PART
 from thud.particles.crossings.element_rows import earliest_element, unit_normal
 from thud.particles.crossings.elements import dot3, path_at
-from thud.particles.flight.event_order import order_times, result_columns
+from thud.particles.flight.event_order import of_particles, order_times, result_columns
 from thud.particles.flight.generations import living_generations
 from thud.particles.flight.motion import birth_of, start_of
 from thud.particles.flight.response import CROSSED, towards, velocity_at
@@ -141,4 +141,5 @@ def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
         ints, when, point, normal, velocity, speed, status,
     )  # fmt: skip
     particle, generation, collider, part, bounce = ints
-    return ParticleImpacts(particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status)
+    mass = of_particles(system._mass, particle)
+    return ParticleImpacts(particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status, mass)

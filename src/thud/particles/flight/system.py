@@ -42,6 +42,7 @@ class ParticleSystem:
     seed : of the spreads
     position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
         `velocity`, by a hash of seed, particle and generation
+    mass : (N,) or a number, kg: energy and momentum of impacts are in proportion to it
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class ParticleSystem:
         *,
         generations: int | None = None,
         rest: Literal["slide", "stop"] = "slide",
+        mass: npt.ArrayLike = 1.0,
     ) -> None:
         self._position, self._velocity = (
             as_points(position, "position", least=1, limit=LARGEST),
@@ -66,11 +68,15 @@ class ParticleSystem:
         )
         self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST)
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
-        counts = {len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)} - {1}
+        self._mass = _each(mass, "mass", least=1.0 / LARGEST)
+        given = {
+            "position": self._position, "velocity": self._velocity, "acceleration": self._acceleration,
+            "lifetime": self._lifetime, "birth": self._birth, "mass": self._mass,
+        }  # fmt: skip
+        counts = {len(a) for a in given.values()} - {1}
         if len(counts) > 1:
             raise InvalidInputError(
-                "position, velocity, acceleration, lifetime, birth: expected equal numbers of rows or one, got "
-                f"{[len(a) for a in (self._position, self._velocity, self._acceleration, self._lifetime, self._birth)]}"
+                f"{', '.join(given)}: expected equal numbers of rows or one, got {[len(a) for a in given.values()]}"
             )
         self.count = counts.pop() if counts else 1
         if self.count > MOST_PARTICLES:
@@ -163,6 +169,17 @@ class ParticleSystem:
         self._check_generations(at)
         position, velocity, state, age = states_at(self, self.colliders(colliders), at, threads)
         return ParticleStates(position, velocity, state[:, 0].astype(np.uint8), state[:, 1].copy(), age, state[:, 2].copy())
+
+
+def _each(value: npt.ArrayLike, name: str, *, least: float) -> Floats:
+    """(1,) or (N,) numbers from `least` on; a copy."""
+    array = np.array(finite_array(value, name, limit=LARGEST), ndmin=1)
+    if array.ndim != 1 or len(array) == 0:
+        raise InvalidInputError(f"{name}: expected a number or (N,), got shape {np.shape(value)}")
+    if (array < least).any():
+        row = int(np.argmax(array < least))
+        raise InvalidInputError(f"{name}: row {row} is {array[row]:g}; expected at least {least:g}")
+    return array
 
 
 def _times(value: npt.ArrayLike, name: str) -> Floats:
