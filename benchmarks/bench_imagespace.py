@@ -14,7 +14,8 @@ from benchmarks.families import blob
 from benchmarks.harness import Contestant, Report
 from thud.errors import ThudError
 from thud.imagespace import interference
-from thud.imagespace.interference import box_pairs, make_rasteriser
+from thud.imagespace.candidates import box_pairs
+from thud.imagespace.rasteriser import make_rasteriser
 
 Floats = npt.NDArray[np.float64]
 Pairs = set[tuple[int, int]]

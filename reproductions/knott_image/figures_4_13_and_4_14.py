@@ -13,7 +13,8 @@ from reproductions.report import Report
 from reproductions.yang.render import Camera, render
 from thud.imagespace import interference
 from thud.imagespace.algorithms import detect_interference
-from thud.imagespace.interference import make_drawing, make_rasteriser
+from thud.imagespace.drawing import make_drawing
+from thud.imagespace.rasteriser import make_rasteriser
 from thud.imagespace.scene import make_scene
 from thud.imagespace.tolerances import EDGE_OFFSET
 from thud.imagespace.view import box_corners, directions, tight_view

@@ -19,8 +19,7 @@ from reproductions.knott_image.scenes import crowd, drawing_of, pair
 from reproductions.progress import progress
 from reproductions.report import Report
 from thud.imagespace.algorithms import identify_both, identify_by_queries
-from thud.imagespace.interference import make_rasteriser
-from thud.imagespace.rasteriser import Drawing, Rasteriser
+from thud.imagespace.rasteriser import Drawing, Rasteriser, make_rasteriser
 from thud.imagespace.scene import Scene
 
 Floats = npt.NDArray[np.float64]

@@ -66,7 +66,7 @@ def run(size: str, backends: list[str], report: Report) -> None:
 
 def touching(meshes: list[thud.TriangleMesh], at: thud.Pose) -> tuple[Pairs, Any]:
     """Pairs that touch by the exact mesh test, and a function that measures how far apart a pair is."""
-    from thud.imagespace.interference import box_pairs
+    from thud.imagespace.candidates import box_pairs
     from thud.imagespace.scene import make_scene
 
     def place(k: int) -> thud.Pose:

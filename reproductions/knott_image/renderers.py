@@ -10,8 +10,7 @@ from typing import Any
 from reproductions.knott_image.scenes import crowd, drawing_of
 from reproductions.report import Report
 from thud.errors import ThudError
-from thud.imagespace.interference import make_rasteriser
-from thud.imagespace.rasteriser import Drawing, Rasteriser, Work
+from thud.imagespace.rasteriser import Drawing, Rasteriser, Work, make_rasteriser
 
 
 def available(report: Report) -> list[str]:

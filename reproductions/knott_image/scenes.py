@@ -8,7 +8,7 @@ import numpy as np
 
 import thud
 from reproductions.models import bumpy, knot
-from thud.imagespace.interference import make_drawing
+from thud.imagespace.drawing import make_drawing
 from thud.imagespace.rasteriser import Drawing
 from thud.imagespace.scene import Scene, make_scene
 from thud.imagespace.tolerances import EDGE_OFFSET

@@ -9,7 +9,7 @@ from reproductions.knott_image.renderers import Times, timed
 from reproductions.knott_image.scenes import drawing_of, pair
 from reproductions.report import Report
 from thud.imagespace.algorithms import identify_by_queries, identify_one_by_colour
-from thud.imagespace.interference import make_rasteriser
+from thud.imagespace.rasteriser import make_rasteriser
 
 #: Table 4.1, msec: by method and resolution, pixel read, pixel parse and GPU render time.
 TABLE_4_1 = {

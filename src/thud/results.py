@@ -643,16 +643,17 @@ class Interference:
     pairs: Ints
     """(M, 2) objects, the lower first, sorted."""
     pixels: Ints
-    """(M,) pixels of all views and layers in which an edge of one was seen inside the other; 0 if only the exact test says
-    so."""
+    """(M,) pixels of all views and layers in which an edge of one was seen inside the other, or, where no edge was, in which a
+    ray was seen inside both; 0 if only an exact test says so."""
     points: Floats
-    """(P, 3) where: one point of an edge a pixel, world frame, to about a pixel."""
+    """(P, 3) where, world frame: one point of an edge a pixel, to about a pixel; of a pair that no edge shows, points inside
+    both, or a vertex of one in the other."""
     point_pair: Ints
     """(P,) row of `pairs`."""
     edge_object: Ints
-    """(P,) the object whose edge it is; the other one of the pair holds it."""
+    """(P,) the object whose edge it is; the other one of the pair holds it. -1: no edge, the point is inside both."""
     edge: Ints
-    """(P, 2) the edge's vertices in that object's mesh."""
+    """(P, 2) the edge's vertices in that object's mesh; -1 without an edge."""
     self_intersecting: Ints
     """Objects an edge of which was seen inside themselves (4.5.8): they intersect themselves, or the image is too coarse."""
     not_closed: Ints
@@ -661,7 +662,9 @@ class Interference:
     """How far outside of their objects edges may be seen inside others, metres: pairs farther apart than this are never
     reported. The largest of all views."""
     views: int
-    """Images that were drawn."""
+    """Images of edges that were drawn."""
+    inward: int
+    """Small images in which a pair that no edge had shown was looked at inward."""
     passes: int
     polygons: int
     fragments: int

@@ -20,7 +20,7 @@ from tests.oracles.meshes import box_mesh
 from thud.imagespace import algorithms, backend_gl, gl_limits, gl_stage, interference
 from thud.imagespace.backend_cpu import CpuRasteriser
 from thud.imagespace.backend_gl import GlRasteriser
-from thud.imagespace.interference import make_drawing
+from thud.imagespace.drawing import make_drawing
 from thud.imagespace.rasteriser import Drawing, Rasteriser, Work
 from thud.imagespace.scene import make_scene
 from thud.imagespace.tolerances import EDGE_OFFSET

@@ -13,8 +13,7 @@ from reproductions.knott_image.figures_4_15_and_4_16 import Measured, draw_once,
 from reproductions.knott_image.renderers import timed
 from reproductions.knott_image.scenes import drawing_of, pair
 from thud.imagespace.algorithms import identify_both
-from thud.imagespace.interference import make_rasteriser
-from thud.imagespace.rasteriser import Rasteriser
+from thud.imagespace.rasteriser import Rasteriser, make_rasteriser
 
 
 def test_all_statements_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

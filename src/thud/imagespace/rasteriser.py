@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud.errors import InvalidInputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +102,16 @@ class Rasteriser(Protocol):
 
     def release(self) -> None:
         """Give back what was taken."""
+
+
+def make_rasteriser(backend: str, threads: int | None) -> Rasteriser:
+    """The rasteriser of a backend's name."""
+    if backend == "cpu":
+        from thud.imagespace.backend_cpu import CpuRasteriser
+
+        return CpuRasteriser(threads)
+    if backend == "gl":
+        from thud.imagespace.backend_gl import GlRasteriser
+
+        return GlRasteriser()
+    raise InvalidInputError(f'backend: expected "cpu" or "gl", got {backend!r}')

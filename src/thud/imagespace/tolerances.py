@@ -20,3 +20,25 @@ PRECISION_PIXELS = 4.0
 #: A pixel is no smaller than this part of the largest coordinate, of which rounding takes 1e-16: a place is right to some 1e-4
 #: of a pixel.
 VIEW_PIXEL = 1e-12
+
+#: Largest side of an image, pixels: 8,192 x 8,192 takes 2 GB.
+MOST_PIXELS = 8_192
+
+#: Largest side of a close view, pixels; a region that needs more is cut into several.
+CLOSE_PIXELS = 1_024
+
+#: Most directions of rays (a count): three at right angles and their bisectors.
+MOST_VIEWS = 9
+
+#: Layers that are drawn when all are asked for, at most (a count).
+ALL_LAYERS = 1_000
+
+#: Side of the image in which a pair that was not seen is looked at inward, pixels: half a millisecond for two meshes of
+#: 5,000 triangles, and one and a half pixels are a thirtieth of the pair's common box.
+INWARD_PIXELS = 48
+
+#: Vertices of an object, beside one of each connected part, that are looked for in the other exactly (a count).
+HELD_VERTICES = 16
+
+#: How much wider than its mesh a coarse model is, of the mesh's size: more than its corners are rounded by.
+COARSE_ROOM = 1e-9

@@ -30,9 +30,6 @@ def directions(count: int) -> Floats:
     return np.array([axes[2], axes[0], axes[1], *more])[:count]
 
 
-MOST_VIEWS = 9
-
-
 @dataclass(frozen=True, eq=False)
 class View:
     """An orthographic view of a box of the turned world."""

@@ -1,8 +1,9 @@
 """The mid phase "image": pairs of closed meshes that are seen to overlap in images of all of them at once.
 
-It is not a proof: an overlap smaller than a pixel, or hidden behind other edges, may be missed, and then the pair counts as
-apart; so do two equal meshes in the same place, since edges are drawn a pixel outside. What it is for are meshes that change
-their shape every frame, whose trees are made or refitted only where needed.
+It is not a proof: an overlap smaller than a pixel that no edge shows may be missed, and then the pair counts as apart. Pairs
+that no edge shows are looked at inward, each in a small image of its own, so that equal meshes in one place, nearly so, or
+one inside the other are kept. What it is for are meshes that change their shape every frame, whose trees are made or refitted
+only where needed.
 """
 
 from __future__ import annotations

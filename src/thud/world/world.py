@@ -87,9 +87,10 @@ class World(WorldPhysics):
     broadphase : "auto", "brute", "sap", "grid", "tree", "octree" or "bsp": the same pairs at different speeds
     midphase : for pairs with meshes: "hull" (their convex hulls by GJK), "spm" (two meshes: support planes of [Vogiannou] on
         the first seven levels of their trees, in one batch; others as "hull"), "image" (closed meshes that change shape: only
-        those seen to overlap in images go on, so that an overlap smaller than a pixel may be missed; others as "hull", but with
-        boxes), or "none". "auto" takes "hull", but boxes of `deformed` meshes: a hull for one frame costs more than it saves.
-        It never takes "image": refitted trees are about as fast, and miss nothing; nor "spm", which gains less than a fifth.
+        those seen to overlap in images go on, so that an overlap smaller than a pixel may be missed, but no mesh in the place
+        of another or inside it; others as "hull", but with boxes), or "none". "auto" takes "hull", but boxes of `deformed`
+        meshes: a hull for one frame costs more than it saves. It never takes "image": refitted trees are about as fast, and
+        miss nothing; nor "spm", which gains less than a fifth.
     image : for "image": resolution, views, layers, precision, backend
     filter : `filter(handles_a, handles_b)` gives (M,) bool, which pairs of those whose boxes overlap to keep
     caches : keep axes, contacts and fronts from frame to frame; the answers are the same without
