@@ -102,7 +102,7 @@ def chord_points(scene: Scene, pairs: Ints, views: PairViews, threads: int | Non
         for row, seen in zip(some, chord_maps(scene, pairs[some], views.only(some), threads)):
             pixel = np.flatnonzero(seen[:, 0] > 0.0)
             rows.append(np.full(len(pixel), row))
-            points.append(views.unproject(row, pixel, seen[pixel, 1]))
+            points.append(views.unproject(int(row), pixel, seen[pixel, 1]))
     return np.concatenate(rows), np.concatenate(points)
 
 
