@@ -33,8 +33,9 @@ from thud.errors import (
     StoreInUseError,
 )
 from thud.terrain import Manifest, TileWriter, verify, write_tiles
+from thud.terrain.tiles.environment import environment
 from thud.terrain.tiles.record import TileKey
-from thud.terrain.tiles.snapshot import key_bytes, key_from
+from thud.terrain.tiles.snapshot import Snapshot, content_rows, key_bytes, key_from
 
 ROOT = Path(__file__).parents[3]
 
@@ -502,3 +503,32 @@ def test_keys_are_in_order_in_the_database():
     assert [key_from(key_bytes(key)) for key in some] == some
     by_bytes = sorted(some, key=key_bytes)
     assert by_bytes == sorted(some, key=lambda key: (key.k, key.j, key.i))
+
+
+def resident(path):
+    """Bytes of the store's file that are mapped into this process."""
+    name, total, ours = str((path / "data.mdb").resolve()), 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            ours = line.endswith(name)
+        elif ours and line.startswith("Rss:"):
+            total += 1024 * int(line.split()[1])
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
+def test_listing_and_hashing_a_store_keep_no_record_in_memory(tmp_path):
+    # Each record that was touched brought its neighbourhood into memory: 2.2 GB at the end of a build of 4,096 tiles.
+    path = tmp_path / "store"
+    write_tiles(path, manifest(), ((key, record("heights", key, seed=1, rows=180, columns=150)) for key in keys()))
+    size = (path / "data.mdb").stat().st_size
+    assert size > 8 * 2**20
+    found = environment(path, write=False)
+    snapshot = Snapshot(found)
+    try:
+        before = resident(path)
+        assert before < size // 8
+        assert max(resident(path) for _ in content_rows(snapshot)) < before + size // 8
+    finally:
+        snapshot.close()
+        found.release()

@@ -12,12 +12,11 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from thud.errors import DamagedStoreError, FileFormatError, ForeignStoreError, StoreError
 from thud.terrain.tiles.environment import Environment, named_errors
-from thud.terrain.tiles.lmdb_pages import DATA_FILE, Meta, Place, check_free_pages, read_meta, values
+from thud.terrain.tiles.lmdb_pages import DATA_FILE, Meta, Place, Read, check_free_pages, file_reader, read_meta, values
 from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.record import TileKey, record_digest
 from thud.terrain.tiles.tolerances import FAULT_AROUND, LEAST_RECORD, PAGE_TRIES
@@ -62,41 +61,35 @@ class Snapshot:
             with named_errors(environment.folder):
                 self._transaction = environment.handle.begin(buffers=True)  # type: ignore[union-attr]
             self.transaction = int(self._transaction.id())
-            self._map = self._mapped(path)
-            try:
-                meta = read_meta(self._read, len(self._map), transaction=self.transaction)
-                if meta is not None:
-                    if environment.can_write:
-                        check_free_pages(self._read, meta)
-                    self._list(meta)
-                    # Finding the records has touched a page of each.
-                    self._advise(0, len(self._map))
-                    return
-            except FileFormatError as error:
-                raise type(error)(f"{path}: {error}") from None
+            # Found by reading: each record that is touched in the map brings 64 KiB into memory, of large stores gigabytes.
+            with open(path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                read = file_reader(file)
+                try:
+                    meta = read_meta(read, len(self._map), transaction=self.transaction)
+                    if meta is not None:
+                        if environment.can_write:
+                            check_free_pages(read, meta)
+                        self._list(read, meta)
+                        return
+                except FileFormatError as error:
+                    raise type(error)(f"{path}: {error}") from None
             # Two commits since then have overwritten its meta page: a newer one.
             self._end()
         raise StoreError(f"{path}: a writer commits faster than it can be read")
 
-    def _mapped(self, path: Path) -> mmap.mmap:
-        with open(path, "rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-    def _read(self, offset: int, size: int) -> bytes:
-        return self._map[offset : offset + size]
-
-    def _list(self, meta: Meta) -> None:
+    def _list(self, read: Read, meta: Meta) -> None:
         """Find manifest and tiles."""
         self.places: dict[TileKey, Place] = {}
         manifest = None
-        for key, place in values(self._read, meta):
+        for key, place in values(read, meta):
             if key == MANIFEST_KEY:
                 manifest = place
             else:
                 self.places[key_from(key)] = place
         if manifest is None:
             raise ForeignStoreError("no store of tiles: it has no manifest")
-        self.manifest = Manifest.from_json(self._read(*manifest))
+        self.manifest = Manifest.from_json(read(*manifest))
         self.page_size = meta.page_size
         self.bytes_used = (meta.last_page + 1) * meta.page_size
 
@@ -147,4 +140,7 @@ def content_rows(snapshot: Snapshot) -> Iterator[tuple[bytes, int, bytes]]:
     for key, place in sorted((key_bytes(key), place) for key, place in snapshot.places.items()):
         if place.size < LEAST_RECORD:
             raise DamagedStoreError(f"tile {tuple(key_from(key))}: {place.size} bytes that are no tile")
-        yield key, place.size, record_digest(snapshot.record(place))
+        digest = record_digest(snapshot.record(place))
+        # Of all records together what was touched would be gigabytes.
+        snapshot.give_back(place)
+        yield key, place.size, digest
