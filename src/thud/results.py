@@ -581,7 +581,7 @@ class ParticleImpacts(Columns):
     status: Bytes
     """(M,) `CastStatus`: HIT, or UNCONVERGED where a search ended at its limit; the time is then a lower bound."""
     mass: Floats
-    """(M,) of the particle, kg."""
+    """(M,) of the particle, kg; NaN where the system states none, and so are energy and momenta."""
 
     _unit = "impact"
     _words = (("status", CastStatus),)

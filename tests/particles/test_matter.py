@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thud.errors import InvalidInputError
-from thud.particles import ParticleSystem, Plane
+from thud.particles import Impactor, ParticleSystem, Plane, Rectangle, materials, render_sound
 
 FLOOR = Plane([0, 0, 0], [0, 0, 1])
 
@@ -39,3 +39,22 @@ def test_derived_columns_are_in_rows_and_tables() -> None:
 def test_masses_that_are_none(mass: object) -> None:
     with pytest.raises(InvalidInputError, match="mass"):
         ParticleSystem([[0, 0, 1.0]] * 3, [0, 0, -1.0], mass=mass)  # type: ignore[arg-type]
+
+
+def test_without_a_mass_there_is_no_energy() -> None:
+    found = ParticleSystem([[0, 0, 1.0]] * 3, [0, 0, -1.0]).impacts([FLOOR], 0.0, 10.0)
+    assert np.isnan(found.mass).all()
+    assert np.isnan(found.energy).all()
+    assert np.isfinite(found.angle).all()
+
+
+def test_a_mass_is_heard_where_it_is_stated() -> None:
+    # With 1 kg for all that had none, hail sounded like bricks.
+    roof = Rectangle([-1, -1, 0], [2, 0, 0], [0, 2, 0], material=materials.sheet_metal())
+
+    def loudest(**more: float) -> float:
+        found = ParticleSystem([0.3, 0.2, 1.0], [0, 0, -9.0], **more).impacts([roof], 0.0, 0.3)
+        return float(np.abs(render_sound(found, [roof], 0.0, 0.3)).max())
+
+    assert loudest() == pytest.approx(loudest(mass=Impactor().mass), rel=1e-12)
+    assert loudest(mass=8.0 * Impactor().mass) > 3.0 * loudest()

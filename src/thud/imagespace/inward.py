@@ -67,7 +67,7 @@ def pair_views(regions: Floats, around: Floats, direction: Floats, side: int) ->
     pixels = np.maximum(np.maximum(pixels, least), TINY)
     corners = 0.5 * (lower + upper)
     corners[:, :2] -= 0.5 * side * pixels[:, None]
-    rotations = np.ascontiguousarray(np.broadcast_to(rotation, (len(regions), 3, 3)))
+    rotations = np.tile(rotation, (len(regions), 1, 1))
     return PairViews(rotations, corners, pixels, side, side)
 
 

@@ -42,7 +42,7 @@ class ParticleSystem:
     seed : of the spreads
     position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
         `velocity`, by a hash of seed, particle and generation
-    mass : (N,) or a number, kg: energy and momentum of impacts are in proportion to it
+    mass : (N,) or a number, kg, of which impacts have energy and momentum; None: not stated, they are NaN
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ParticleSystem:
         *,
         generations: int | None = None,
         rest: Literal["slide", "stop"] = "slide",
-        mass: npt.ArrayLike = 1.0,
+        mass: npt.ArrayLike | None = None,
     ) -> None:
         self._position, self._velocity = (
             as_points(position, "position", least=1, limit=LARGEST),
@@ -68,7 +68,7 @@ class ParticleSystem:
         )
         self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST)
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
-        self._mass = _each(mass, "mass", least=1.0 / LARGEST)
+        self._mass = np.array([np.nan]) if mass is None else _each(mass, "mass", least=1.0 / LARGEST)
         given = {
             "position": self._position, "velocity": self._velocity, "acceleration": self._acceleration,
             "lifetime": self._lifetime, "birth": self._birth, "mass": self._mass,

@@ -105,12 +105,18 @@ def click_factors(impactor: Impactor, contact: Floats, radius: Floats | None, ma
     return AIR_DENSITY / SPEED_OF_SOUND * volume / masses / np.sqrt(1.0 + ratio * ratio / 4.0)
 
 
+def not_stated(mass: Any) -> bool:
+    """Whether no mass is stated: particles have none unless their system does."""
+    array = np.asarray(mass)
+    return array.dtype.kind == "f" and array.size > 0 and bool(np.isnan(array).all())
+
+
 def impactor_columns(impacts: Any, count: int) -> tuple[Floats | None, Floats | None]:
-    """Radius (m) and mass (kg) of each impactor, where the impacts have such columns, else None."""
+    """Radius (m) and mass (kg) of each impactor, where the impacts have such columns, else None. NaN is no mass."""
     columns: list[Floats | None] = []
     for name in ("radius", "mass"):
         value = getattr(impacts, name, None)
-        if value is None:
+        if value is None or (name == "mass" and not_stated(value)):
             columns.append(None)
             continue
         array = finite_array(value, f"impacts.{name}")
