@@ -144,10 +144,20 @@ if __name__ == "__main__":
             first = dropped(land, land.height, 12, many, 300, name)
             second = dropped(whole_shape(ground, name), land.height, 12, many, 300, name)
             rest = np.linalg.norm(second[1], axis=1) < 0.02
-            off = np.abs(first[0] - second[0]).max(axis=1)
             below = (first[0][:, 2] < land.height(first[0][:, :2])).sum()
-            print(f"{name}: {len(off)} bodies, {rest.sum()} at rest, off by {np.median(off[rest]):.3g} m (median), "
-                  f"{off[rest].max():.3g} m (worst); {below} below the ground")  # fmt: skip
+            print(f"{name}: {len(rest)} bodies, {rest.sum()} at rest, {below} below the ground")
+            grounds = {"tiles": first}
+            if name == "triangles":
+                # Which of several contacts that are as good are kept depends on the order of the faces: by how much bodies then
+                # come to rest elsewhere, without any border.
+                mesh = whole_shape(ground, name)
+                mixed = thud.TriangleMesh(mesh.vertices, mesh.faces[np.random.default_rng(1).permutation(len(mesh.faces))])
+                grounds["the whole, its faces in another order"] = dropped(mixed, land.height, 12, many, 300, name)
+            for what, found in grounds.items():
+                still = rest & (np.linalg.norm(found[1], axis=1) < 0.02)
+                off = np.abs(found[0] - second[0]).max(axis=1)[still]
+                print(f"  {what}: off by {np.median(off):.3g} m (median), {np.quantile(off, 0.9):.3g} m (nine of ten), "
+                      f"{off.max():.3g} m (worst)")  # fmt: skip
         BORDERS = 50
         test_a_box_that_slides_across_borders_never_feels_one(folder / "slid", name)
         print(f"{name}: slid across {BORDERS} borders")
