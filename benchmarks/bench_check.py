@@ -34,7 +34,7 @@ Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
 
 def assembly(parts: int, triangles: int, kinds: int, seed: int = 1) -> tuple[list[Arrays], npt.NDArray[np.int64], Any]:
     """(meshes as arrays, mesh of each part, (P, 4, 4) poses): bumpy and long bodies on a loose grid, some of them shifted so
-    that they meet; a tenth are small and inside others."""
+    that they meet. None is inside another: the peers would not tell it."""
     rng = np.random.default_rng(seed)
     meshes = []
     for k in range(kinds):

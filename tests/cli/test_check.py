@@ -139,6 +139,42 @@ def test_hostile_files_are_errors_in_one_line(folder: Path) -> None:
     assert len(text.strip().splitlines()) == 1
 
 
+def test_no_file_is_overwritten_by_another(folder: Path, tmp_path: Path) -> None:
+    # --demo takes the name of a file: one's own is not to be lost.
+    mine = tmp_path / "mine.glb"
+    mine.write_bytes(b"glTF of my own")
+    assert "overwritten" in run("--demo", mine, code=2)
+    assert mine.read_bytes() == b"glTF of my own"
+    run("--demo", tmp_path / "pump.glb", "-q", code=1)
+    run("--demo", tmp_path / "pump.glb", "-q", code=1)
+    text = run(folder / "pump.glb", "--json", tmp_path / "same", "--csv", tmp_path / "same", code=2)
+    assert "--json" in text
+    assert "--csv" in text
+    assert not (tmp_path / "same").exists()
+    assert "folder" in run(folder / "pump.glb", "--json", tmp_path, code=2)
+
+
+def test_a_fault_of_the_program_is_not_taken_for_clashes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object, **__: object) -> None:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr("thud.report.clash.check.check", wrong)
+    assert "ValueError" in run(folder / "pump.glb", code=2)
+
+
+def test_a_robot_of_a_package_names_its_folder(tmp_path: Path) -> None:
+    package = tmp_path / "my_robot"
+    (package / "urdf").mkdir(parents=True)
+    write_assembly(package / "pump.glb")
+    shape = '<mesh filename="package://my_robot/pump.glb"/>'
+    (package / "urdf" / "r.urdf").write_text(
+        f'<robot name="r"><link name="a"><visual><geometry>{shape}</geometry></visual></link></robot>'
+    )
+    assert "root" in run(package / "urdf" / "r.urdf", code=2)
+    # The parts of one link are not looked at.
+    run(package / "urdf" / "r.urdf", "--root", package, "-q", code=0)
+
+
 def test_an_interrupted_check_writes_nothing(folder: Path, tmp_path: Path) -> None:
     # In a process of its own, as Ctrl-C finds it: while the clashes are looked at.
     code = (

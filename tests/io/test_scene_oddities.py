@@ -68,6 +68,21 @@ def test_gltf_flat_part_and_file_of_one_name(tmp_path, readers):
     assert {part.parent for part in again} == {"assembly", "assembly#2"}
 
 
+def test_parts_without_triangles_are_told(tmp_path, readers):
+    # They were left out without a word.
+    solid = {"attributes": {"POSITION": 0}, "indices": 1}
+    meshes = [
+        {"primitives": [solid]},
+        {"primitives": [], "name": "bare"},
+        {"primitives": [{"attributes": {"POSITION": 0}, "mode": 1}]},
+    ]
+    scene = loaded(box_tree([{"mesh": 0}, {"mesh": 1}, {"mesh": 2}], meshes=meshes), tmp_path, readers)
+    assert len(scene) == 1
+    told = [note.text for note in scene.notes if note.severity == "skipped" and "no triangles" in note.text]
+    assert len(told) == 2
+    assert "'bare'" in told[0]
+
+
 DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit name="cm" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
 <library_geometries><geometry id="g" name="arrow"><mesh>

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import traceback
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -75,6 +76,20 @@ def check(
     include_spaces: Annotated[bool, typer.Option(help="IFC: rooms are parts too.", rich_help_panel=_FILES)] = False,
     repair: Annotated[bool, typer.Option(help="Make safe repairs.", rich_help_panel=_FILES)] = True,
     urdf_geometry: Annotated[Geometry, typer.Option(help="URDF: which meshes.", rich_help_panel=_FILES)] = Geometry.collision,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that references must stay in, such as that of a robot's package; default the file's.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    deflection: Annotated[
+        float | None,
+        typer.Option(
+            help="STEP: how far triangles may be from curved surfaces, in the file's unit; default 1 % of each edge.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(help="Raise a limit of what a file may cost: memory_bytes=2e10, seconds=900.", rich_help_panel=_FILES),
@@ -154,6 +169,11 @@ def check(
     except KeyboardInterrupt:
         typer.echo("thud check: interrupted; no file was written in part", err=True)
         raise typer.Exit(130) from None
+    except Exception as error:
+        # A fault of the program must not look like clashes, which are exit code 1.
+        traceback.print_exc()
+        typer.echo(f"thud check: {type(error).__name__}; please report this", err=True)
+        raise typer.Exit(2) from None
     raise typer.Exit(1 if any(clash.kind in failing for clash in report.clashes) else 0)
 
 
@@ -213,10 +233,12 @@ def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
     from thud.errors import InvalidInputError
     from thud.io.scene.limits import SceneLimits
     from thud.io.scene.load import load_scene
-    from thud.report.clash.assembly import write_assembly
+    from thud.report.clash.assembly import is_assembly, write_assembly
 
     files = list(given["files"] or [])
     if given["demo"] is not None:
+        if given["demo"].exists() and not is_assembly(given["demo"]):
+            raise InvalidInputError(f"--demo: {given['demo']} is there and is another file; it would be overwritten")
         write_assembly(given["demo"])
         files.append(given["demo"])
     if not files:
@@ -239,6 +261,8 @@ def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
         include_spaces=given["include_spaces"],
         repair=given["repair"],
         urdf_geometry=given["urdf_geometry"].value,
+        root=given["root"],
+        deflection=given["deflection"],
         limits=SceneLimits(**raised),
     )
     if progress is not None:
@@ -290,14 +314,24 @@ def _check_outputs(given: dict[str, Any]) -> None:
     from thud.errors import InvalidInputError
 
     inputs = {path.resolve() for path in given["files"] or ()}
+    outputs: dict[Path, str] = {}
     for name in _OUTPUTS:
         path = given[name]
         if path is None:
             continue
         if path.resolve() in inputs:
             raise InvalidInputError(f"{path}: is one of the files to check; it would be overwritten")
+        if path.resolve() in outputs:
+            raise InvalidInputError(f"{path}: is to be written twice, as {outputs[path.resolve()]} and as {_option(name)}")
+        outputs[path.resolve()] = _option(name)
+        if path.is_dir():
+            raise InvalidInputError(f"{path}: is a folder; expected the name of a file for {_option(name)}")
         if not path.resolve().parent.is_dir():
             raise InvalidInputError(f"{path}: no such folder: {path.resolve().parent}")
+
+
+def _option(name: str) -> str:
+    return f"--{name.removesuffix('_file')}"
 
 
 def _write(report: ClashReport, given: dict[str, Any], progress: Progress | None) -> list[Path]:

@@ -13,6 +13,7 @@ import thud
 from tests.report.clash.planted import CLEARANCE, planted, two
 from thud.errors import FileFormatError, InvalidInputError
 from thud.report import Baseline, ClashReport, check
+from thud.report.clash.rules import Rules
 
 BOX = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 
@@ -131,3 +132,30 @@ def test_names_in_a_baseline_are_only_names(tmp_path: Path) -> None:
     kept.save(tmp_path / "kept.json")
     assert Baseline.load(tmp_path / "kept.json").entries[hostile.id].name_a == hostile.name_a
     assert np.all(np.frombuffer((tmp_path / "kept.json").read_bytes(), dtype=np.uint8) < 128)
+
+
+def test_what_a_check_did_not_look_at_is_not_gone() -> None:
+    scene, _ = planted()
+    full = check(scene, clearance=CLEARANCE)
+    kept = Baseline().updated(full, accept_all=True)
+    one = full.clashes[0]
+    for narrow in (
+        check(scene, clearance=CLEARANCE, rules=Rules(a=[one.name_a])),
+        check(scene, clearance=CLEARANCE, rules=Rules(ignore=["*"])),
+        check(scene),
+    ):
+        left_out = {clash.id for clash in full} - {clash.id for clash in narrow}
+        assert left_out
+        shown = kept.apply(narrow)
+        assert not shown.gone
+        assert not kept.updated(shown).apply(full).clashes
+
+
+def test_a_contact_is_nothing_to_accept() -> None:
+    report = check(two(BOX, BOX, [1.0, 0.01, 0.02]))
+    with pytest.raises(InvalidInputError, match="contact"):
+        Baseline().updated(report, accept=[report.contacts[0].id])
+    listed = check(two(BOX, BOX, [1.0, 0.01, 0.02]), rules=Rules(touching="clash"))
+    kept = Baseline().updated(listed, accept=[listed.clashes[0].id])
+    assert not kept.apply(listed).clashes
+    assert not kept.apply(check(two(BOX, BOX, [1.0, 0.01, 0.02]), rules=Rules(touching="ignore"))).gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ import thud
 from tests.report.clash.planted import CLEARANCE, planted, surfaces_meet, two
 from thud.errors import InvalidInputError
 from thud.io.scene.scene import Scene
+from thud.pose import as_poses
 from thud.report import check
-from thud.report.clash import tolerances
+from thud.report.clash import tolerances, ways
 from thud.report.clash.assembly import EXPECTED, assembly
+from thud.report.clash.clash import length as length_text
+from thud.report.clash.meeting import Body
 
 BOX = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 
@@ -323,3 +327,34 @@ def test_progress_ends_at_the_whole_and_an_interruption_goes_through() -> None:
 def test_limits_are_what_the_pages_say() -> None:
     assert tolerances.MOST_SEARCHED == 600_000
     assert tolerances.TOUCHING == 1e-6
+
+
+def test_a_name_that_ends_like_a_number_is_not_that_of_another_part() -> None:
+    # The second "a" was known as "a#2", which is what the third is called: two clashes had one id, and one topic of BCF.
+    scene = Scene.from_parts(["a", "a", "a#2"], [BOX] * 3, thud.Pose([[0.0, 0, 0], [0.3, 0, 0], [0.6, 0, 0]]))
+    report = check(scene)
+    assert len(report) == 3
+    assert len({clash.id for clash in report}) == 3
+
+
+def test_a_way_out_that_ends_in_a_narrow_place_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # B goes into a hollow of A with no play to speak of: a little beyond, where it was tested, it meets the far wall.
+    play = 1e-7
+    hollow = thud.Box([0.1 + play] * 3).to_mesh()
+    block = thud.Box([1.0, 1.0, 1.0]).to_mesh()
+    faces = np.concatenate([block.faces, np.asarray(hollow.faces)[:, ::-1] + len(block.vertices)])
+    a = Body(thud.TriangleMesh(np.concatenate([block.vertices, hollow.vertices]), faces), as_poses(None, "pose"))
+    b = Body(thud.Box([0.1, 0.1, 0.1]).to_mesh(), as_poses(thud.Pose([-0.15, 0.0, 0.0]), "pose"))
+    told = SimpleNamespace(
+        distance=np.array([-0.15]), normal=np.array([[1.0, 0.0, 0.0]]), status=np.array([thud.Status.OVERLAPPING])
+    )
+    monkeypatch.setattr(ways, "distance", lambda *_, **__: told)
+    assert not ways.is_free(a, b, np.array([[0.0, 0.0, 0.0], [0.15 * (1.0 + 1e-6), 0.0, 0.0]])).any()
+    assert ways.shortest_way(a, b).depth == 0.15
+
+
+@pytest.mark.parametrize(
+    ("metres", "said"), [(0.9999e-3, "1 mm"), (0.99949e-3, "999 µm"), (0.9999, "1 m"), (1e-10, "0.1 nm"), (2.5, "2.5 m")]
+)
+def test_lengths_are_rounded_before_their_unit_is_chosen(metres: float, said: str) -> None:
+    assert length_text(metres) == said

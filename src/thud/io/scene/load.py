@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Sequence
 
 from thud.errors import InvalidInputError, SceneFileError, SceneLimitError, ThudError
+from thud.gates import as_positive
 from thud.io.scene.build import build_scene
 from thud.io.scene.child import Readers
 from thud.io.scene.formats import FORMATS, MARKS
@@ -75,6 +76,7 @@ def load_scene(
         raise InvalidInputError(f"poses: expected {len(paths)}, one a file, or one for all, got {len(rows)}")
     if urdf_geometry not in ("collision", "visual"):
         raise InvalidInputError(f"urdf_geometry: expected 'collision' or 'visual', got {urdf_geometry!r}")
+    deflection = None if deflection is None else as_positive(deflection, "deflection")
     limits = limits or SceneLimits()
     options = {"include_spaces": bool(include_spaces), "urdf_geometry": urdf_geometry, "deflection": deflection}
     scene: Scene | None = None

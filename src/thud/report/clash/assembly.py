@@ -30,6 +30,10 @@ EXPECTED = (
 _ROUND = 48
 
 
+#: How the text in a GLB file of ours begins.
+_BEGIN = b'{"asset": {"version": "2.0", "generator": "thud"}'
+
+
 def assembly() -> Scene:
     """The scene: 18 parts, of which four bolts, two feet and two probes share a mesh each."""
     bolt = _lathe([(0.0, -0.010), (0.004, -0.010), (0.004, 0.0), (0.008, 0.0), (0.008, 0.006), (0.0, 0.006)])
@@ -65,6 +69,12 @@ def assembly() -> Scene:
 
 _FEET = ((-0.15, 0.0), (-0.05, 0.0))
 _HOLES = ((-0.20, -0.08), (-0.20, 0.08), (0.20, -0.08), (0.20, 0.08))
+
+
+def is_assembly(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one that `write_assembly` wrote, by how it begins: others must not be overwritten by a sample."""
+    with open(path, "rb") as file:
+        return file.read(20 + len(_BEGIN)).endswith(_BEGIN)
 
 
 def write_assembly(path: str | os.PathLike[str], scene: Scene | None = None) -> None:

@@ -97,11 +97,9 @@ class Baseline:
             worse = is_worse(clash, entry, report.tolerance)
             marked = replace(clash, status=entry.status, assignee=entry.assignee, note=entry.note, worse=worse)
             (known if entry.status == "accepted" and not worse else shown).append(marked)
-        gone = {
-            key: (entry.name_a, entry.name_b)
-            for key, entry in self.entries.items()
-            if key not in here and entry.status != "resolved"
-        }
+        missing = [key for key, entry in self.entries.items() if key not in here and _asked(report, entry)]
+        names = [(self.entries[key].name_a, self.entries[key].name_b) for key in missing]
+        gone = {key: pair for key, pair, looked in zip(missing, names, report.looks_at(names)) if looked}
         return report.with_clashes(shown, known=tuple(known), gone=gone)
 
     def updated(
@@ -114,7 +112,7 @@ class Baseline:
         note: str | None = None,
     ) -> Baseline:
         """With all clashes of the report: those that are known keep status and assignee, new ones are open, and what is gone is
-        resolved.
+        resolved. What this check did not look at stays as it is.
 
         accept : ids, or beginnings of them, to be accepted from now on
         accept_all : accept every clash of the report
@@ -125,6 +123,9 @@ class Baseline:
         every = {clash.id: clash for clash in (*report.clashes, *report.known)}
         wanted = set(every) if accept_all else {report.clash(identity).id for identity in accept}
         owners = {report.clash(identity).id: who for identity, who in (assign or {}).items()}
+        for identity in (*wanted, *owners):
+            if identity not in every:
+                raise InvalidInputError(f'accept, assign: {identity} is a contact; with touching="clash" contacts are clashes')
         for key, clash in every.items():
             before = self.entries.get(key)
             status = before.status if before is not None else "open"
@@ -141,6 +142,14 @@ class Baseline:
         for key in report.gone:
             entries[key] = replace(entries[key], status="resolved")
         return Baseline(entries)
+
+
+def _asked(report: ClashReport, entry: Entry) -> bool:
+    """Whether a check with this clearance, and with contacts listed or not, would have found the clash if it were there and
+    is not known to be gone already."""
+    if entry.status == "resolved" or (entry.kind == "clearance" and not entry.gap < report.clearance):
+        return False
+    return entry.kind != "contact" or report.rules is None or report.rules.touching != "ignore"
 
 
 def is_worse(clash: Clash, entry: Entry, tolerance: float) -> bool:

@@ -78,7 +78,7 @@ def check(
         raise InvalidInputError(f"configurations: expected a whole number of at least 0, got {configurations!r}")
     check_threads(threads)
     if not scene.parts:
-        return ClashReport(scene, (), (), tolerance or 0.0, clearance, 0, 0)
+        return ClashReport(scene, (), (), tolerance or 0.0, clearance, 0, 0, rules=rules)
     placed = place(scene)
     tolerance = _tolerance(tolerance, placed)
     found = find_pairs(scene, placed, max(clearance, tolerance), rules, threads, progress)
@@ -109,6 +109,7 @@ def check(
         found.ignored,
         links=links,
         notes=tuple(checker.notes),
+        rules=rules,
     )
 
 

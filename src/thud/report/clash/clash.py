@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from thud.io.scene.scene import Scene
     from thud.report.clash.groups import Group
     from thud.report.clash.robot import LinkPair
+    from thud.report.clash.rules import Rules
 
 #: Kinds of clashes, the gravest first. hard: the two overlap by more than the tolerance. containment: one is inside the
 #: other, and the surfaces do not meet. duplicate: the same surface twice in one place. clearance: apart, but closer than the
@@ -133,6 +134,7 @@ class ClashReport:
     gone : entries of the baseline whose clash is no longer there: id to (name, name)
     links : pairs of a robot's links that collide always, sometimes or never
     notes : what the check itself has to say (limits reached, packages missing)
+    rules : which pairs were looked at
     """
 
     scene: Scene
@@ -146,6 +148,7 @@ class ClashReport:
     gone: dict[str, tuple[str, str]] = field(default_factory=dict)
     links: tuple[LinkPair, ...] = ()
     notes: tuple[str, ...] = ()
+    rules: Rules | None = None
 
     def __len__(self) -> int:
         return len(self.clashes)
@@ -188,6 +191,17 @@ class ClashReport:
             raise InvalidInputError(f"identity: {len(found)} clashes have an id that begins with {identity!r}; expected one")
         return (exact or found)[0]
 
+    def looks_at(self, names: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether the rules let each pair of parts through. Parts that are not there any more are no matter of rules."""
+        kept = [True] * len(names)
+        row_of = {name: row for row, name in enumerate(self.scene.names)}
+        there = [k for k, (one, other) in enumerate(names) if one in row_of and other in row_of]
+        if self.rules is not None and there:
+            pairs = np.array([[row_of[names[k][0]], row_of[names[k][1]]] for k in there], dtype=np.int64)
+            for k, keep in zip(there, self.rules.keep(self.scene, pairs).tolist()):
+                kept[k] = keep
+        return kept
+
     def groups(self, by: str = "auto") -> list[Group]:
         """Clashes that belong together, see `thud.report.clash.groups`."""
         from thud.report.clash.groups import group
@@ -219,14 +233,17 @@ def _count(number: int, one: str, many: str) -> str:
 def length(metres: float) -> str:
     """With a unit in which it is easy to read."""
     for factor, unit in ((1.0, "m"), (1e3, "mm"), (1e6, "µm")):
-        if abs(metres) * factor >= 1.0:
-            return f"{float(f'{metres * factor:.3g}'):g} {unit}"
+        # Rounded first: 0.9999 mm is 1 mm, not 1000 µm.
+        rounded = float(f"{metres * factor:.3g}")
+        if abs(rounded) >= 1.0:
+            return f"{rounded:g} {unit}"
     return "0 mm" if metres == 0.0 else f"{metres * 1e9:.3g} nm"
 
 
 def volume(cubic_metres: float) -> str:
     """The same of a volume."""
     for factor, unit in ((1.0, "m³"), (1e6, "cm³"), (1e9, "mm³")):
-        if abs(cubic_metres) * factor >= 1.0:
-            return f"{float(f'{cubic_metres * factor:.3g}'):g} {unit}"
+        rounded = float(f"{cubic_metres * factor:.3g}")
+        if abs(rounded) >= 1.0:
+            return f"{rounded:g} {unit}"
     return f"{cubic_metres * 1e9:.3g} mm³"

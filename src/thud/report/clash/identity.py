@@ -17,6 +17,10 @@ _LENGTH = 13
 #: What is appended to names that occur again, at any level, in the order of the file.
 _NUMBER = re.compile(r"#\d+$")
 
+#: Between a name that several parts have and which of them it is: no name from a file has this character, so that the second
+#: "bolt" is not the part that the file calls "bolt#2".
+_WHICH = "\x1f"
+
 #: Places are compared to this part of the scene's size when parts of one name are put in order.
 _PLACE = 1e-6
 
@@ -39,7 +43,7 @@ def part_keys(scene: Scene, lower: Floats, upper: Floats) -> list[str]:
             places = np.round(np.concatenate([lower[rows], upper[rows]], axis=1) / grid)
             order = sorted(range(len(rows)), key=lambda k: (*places[k], len(np.asarray(scene.mesh_of(rows[k]).faces))))
             for number, k in enumerate(order):
-                own[rows[k]] = f"{key}#{number + 1}"
+                own[rows[k]] = f"{key}{_WHICH}{number + 1}"
     return own
 
 

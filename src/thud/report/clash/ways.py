@@ -37,8 +37,9 @@ def shortest_way(a: Body, b: Body) -> Way:
     depth, normal = float(-found.distance[0]), found.normal[0]
     if found.status[0] != Status.OVERLAPPING or not np.isfinite(depth) or not normal.any():
         return Way(np.nan, np.zeros(3), True)
-    # The way leads to touching; a little beyond, the two must be free.
-    free = is_free(a, b, normal[None] * depth * (1.0 + 1e-6) + 1e-12 * normal[None])[0]
+    # The way leads to touching, which a rounding may call meeting: then a little beyond. In a narrow place the two are free
+    # there and meet again beyond.
+    free = is_free(a, b, normal * np.array([[depth], [depth * (1.0 + 1e-6) + 1e-12]])).any()
     return Way(depth, normal, False) if free else Way(np.nan, np.zeros(3), True)
 
 

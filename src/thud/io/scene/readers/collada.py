@@ -107,5 +107,6 @@ def _mesh(geometry: Any, raw: RawScene, meshes: dict[int, int]) -> int:
             faces.append(np.asarray(primitive.vertex_index, dtype=np.int64) + count)
             count += len(primitive.vertex)
         where = f"geometry {str(geometry.id)[:60]!r}"
-        meshes[id(geometry)] = raw.add_mesh(np.concatenate(vertices), np.concatenate(faces), where) if faces else -1
+        made = raw.add_mesh(np.concatenate(vertices), np.concatenate(faces), where) if faces else raw.no_mesh(where)
+        meshes[id(geometry)] = made
     return meshes[id(geometry)]

@@ -230,7 +230,11 @@ class _Reader:
                 self.raw.note("skipped", f"meshes {k}: {other} primitives of points or lines are not read")
             if entry.get("weights") or any(isinstance(p, dict) and p.get("targets") for p in primitives):
                 self.raw.note("assumed", f"meshes {k}: morph targets are not applied")
-            self._meshes[k] = self.raw.add_mesh(np.concatenate(vertices), np.concatenate(faces), f"meshes {k}") if faces else -1
+            where = f"meshes {k}, {str(entry.get('name', ''))[:80]!r}" if entry.get("name") else f"meshes {k}"
+            if faces:
+                self._meshes[k] = self.raw.add_mesh(np.concatenate(vertices), np.concatenate(faces), where)
+            else:
+                self._meshes[k] = self.raw.no_mesh(where)
         return self._meshes[k]
 
     def _primitive(self, primitive: dict[str, Any], where: str) -> tuple[np.ndarray, np.ndarray] | None:

@@ -32,11 +32,11 @@ class RawScene:
         self._vertices = self._triangles = self._parts = 0
 
     def add_mesh(self, vertices: Any, faces: Any, where: str) -> int:
-        """The row of a new mesh: (V, 3) and (T, 3) in the file's units. -1 if it has no triangles."""
+        """The row of a new mesh: (V, 3) and (T, 3) in the file's units. -1, and a note, if it has no triangles."""
         v = np.ascontiguousarray(np.asarray(vertices, dtype=np.float64).reshape(-1, 3))
         f = np.asarray(faces).reshape(-1, 3)
         if len(f) == 0:
-            return -1
+            return self.no_mesh(where)
         if f.dtype.kind not in "iu":
             raise SceneFileError(f"{where}: vertex numbers of type {f.dtype}; expected whole numbers")
         low, high = int(f.min()), int(f.max())
@@ -55,6 +55,11 @@ class RawScene:
         self.vertices.append(v)
         self.faces.append(np.ascontiguousarray(f, dtype=np.int64))
         return len(self.faces) - 1
+
+    def no_mesh(self, where: str) -> int:
+        """-1, for a mesh without triangles, which is told: its part will not be in the scene."""
+        self.note("skipped", f"{where}: no triangles, so it is not in the scene")
+        return -1
 
     def add_node(
         self,

@@ -122,7 +122,9 @@ def _place(archive: zipfile.ZipFile, main: str, models: dict[str, _Model], raw: 
                 np.array(entry["vertices"]).reshape(-1, 3),
                 np.array(entry["faces"], dtype=np.int64).reshape(-1, 3),
             )
-            entry["row"] = raw.add_mesh(vertices, faces, f"{part}, object {key[1]}") if len(faces) else -1
+            # One of components alone has no triangles of its own.
+            bare = not len(faces) and entry["components"]
+            entry["row"] = -1 if bare else raw.add_mesh(vertices, faces, f"{part}, object {key[1]}")
         row = raw.add_node(name, parent, entry["row"], matrix if entry["row"] >= 0 else None)
         stack += [(part, component, row, matrix, line | {key}) for component in reversed(entry["components"])]
 
