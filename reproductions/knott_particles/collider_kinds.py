@@ -185,7 +185,7 @@ def _draw(kind: Kind, size: str, report: Report, system: ParticleSystem, ready: 
 
     def scene(axes: Any) -> None:
         inks = [[0.97, 0.97, 0.95], [0.62, 0.64, 0.68]][: len(ready)]
-        picture(axes, seen.paint([kind.look, FLOOR][: len(ready)], textures, inks))
+        picture(axes, seen.paint([kind.look, FLOOR][: len(ready)], seen.splats(impacts, radius=0.03), inks))
         stones(axes, seen, system, ready, SECONDS, 0.013)
 
     panels(

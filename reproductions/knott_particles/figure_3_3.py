@@ -23,7 +23,6 @@ from reproductions.knott_particles.drawing import (
 )
 from reproductions.report import Report
 from thud.particles import ColliderSet, Disc, ParticleSystem, Plane, Polygon, Quadric, Rectangle, Solid
-from thud.report.splat_textures import splat_textures
 from thud.results import ParticleState
 
 PARTICLES = {"ci": 300, "standard": 1400, "full": 10000}
@@ -89,8 +88,8 @@ def run(size: str, report: Report) -> None:
         stones(axes, seen, system, ready, at, 0.013)
 
     def shadows(axes: Any) -> None:
-        textures = splat_textures(impacts, ready, radius=0.022, extent=extent)
-        picture(axes, seen.paint(looks, textures, [[0.45, 0.47, 0.52]] + [[0.97, 0.97, 0.95]] * 6))
+        splats = seen.splats(impacts, radius=0.022)
+        picture(axes, seen.paint(looks, splats, [[0.45, 0.47, 0.52]] + [[0.97, 0.97, 0.95]] * 6))
 
     titles = ("particles in the air: what is hit takes them away", "where they ended; the floor shows what was blocked")
     panels(report, "figure_3_3", list(zip(titles, (bare, shadows))))

@@ -103,7 +103,7 @@ def run(size: str, report: Report) -> None:
     textures = splat_textures(impacts, ready, radius=0.028, extent=4.0)
 
     def scene(axes: Any) -> None:
-        picture(axes, seen.paint([FLOOR, TEAL], textures, [[0.62, 0.64, 0.68], [0.97, 0.97, 0.95]]))
+        picture(axes, seen.paint([FLOOR, TEAL], seen.splats(impacts, radius=0.028), [[0.62, 0.64, 0.68], [0.97, 0.97, 0.95]]))
         stones(axes, seen, system, ready, T1, 0.014)
 
     panels(

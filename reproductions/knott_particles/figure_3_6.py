@@ -43,7 +43,7 @@ def run(size: str, report: Report) -> None:
 
     def scene(axes: Any) -> None:
         looks = [FLOOR, *(Look(thing.color, thing.stripes) for thing in things)]
-        picture(axes, seen.paint(looks, textures, PAINT))
+        picture(axes, seen.paint(looks, seen.splats(impacts, radius=0.035), PAINT))
         stones(axes, seen, system, ready, SECONDS, 0.014)
 
     panels(

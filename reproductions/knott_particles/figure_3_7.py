@@ -48,7 +48,7 @@ def run(size: str, report: Report) -> None:
         )
         textures = splat_textures(impacts, ready, radius=1.7 * scene.stone)
         seen = view(ready, scene_camera(scene, WIDTHS[size]), fine=1 if size == "ci" else 3, sky_rays=1 if size == "ci" else 6)
-        cells.append((title, _painter(scene, seen, textures, states)))
+        cells.append((title, _painter(scene, seen, impacts, states)))
         path = report.out / f"{report.name}_figure_3_7_maps_{name}.png"
         map_picture(scene, textures, impact_map(hail, ready, 0.0, seconds, resolution=64), path)
         report.lines += [f"![figure_3_7_maps_{name}]({path.name})", ""]
@@ -56,9 +56,9 @@ def run(size: str, report: Report) -> None:
     panels(report, "figure_3_7", cells)
 
 
-def _painter(scene: Any, seen: Any, textures: Any, states: Any) -> Any:
+def _painter(scene: Any, seen: Any, impacts: Any, states: Any) -> Any:
     def paint(axes: Any) -> None:
-        picture(axes, paint_scene(scene, seen, textures))
+        picture(axes, paint_scene(scene, seen, impacts))
         draw_stones(axes, seen, states, scene.stone)
 
     return paint

@@ -21,7 +21,6 @@ from reproductions.knott_particles.drawing import (
 )
 from reproductions.report import Report
 from thud.particles import ColliderSet, ParticleSystem, Plane, Quadric, Rectangle
-from thud.report.splat_textures import splat_textures
 
 DOWN = np.array([0.0, 0.0, -9.81])
 PARTICLES = {"ci": 60, "standard": 900, "full": 5000}
@@ -93,8 +92,8 @@ def run(size: str, report: Report) -> None:
         draw_points(axes, seen_ball, struck.point, "gold", size=12, marker="*")
 
     def scene(axes: Any) -> None:
-        textures = splat_textures(impacts, balls, radius=0.03, extent=4.0)
-        picture(axes, seen_ball.paint([FLOOR, COPPER], textures, [[0.6, 0.62, 0.66], [0.97, 0.95, 0.9]]))
+        splats = seen_ball.splats(impacts, radius=0.03)
+        picture(axes, seen_ball.paint([FLOOR, COPPER], splats, [[0.6, 0.62, 0.66], [0.97, 0.95, 0.9]]))
         stones(axes, seen_ball, system, balls, 2.0, 0.016)
 
     panels(

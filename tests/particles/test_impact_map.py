@@ -247,6 +247,60 @@ def test_splats_without_a_way_back_paint_their_texel() -> None:
     assert image[0, 7, 6] == 1
 
 
+def painted(collider: Any, at: Any, down: Any, radius: float, resolution: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """(points of painted texels, all points, area of the paint) of one splat; area by the triangles between texels' points."""
+    impacts = ParticleSystem(at, down).impacts([collider], 0, 2)
+    assert len(impacts) == 1
+    image = particles.splat(impacts, [collider], resolution=resolution, radius=radius)[0]
+    half = np.array([0.25, 0.75])
+    place = ((np.arange(resolution)[:, None] + half) / resolution).ravel()
+    u, v = np.meshgrid(place, place)
+    fine = particles.surface_points([collider], 0, np.column_stack([u.ravel(), v.ravel()])).reshape(*u.shape, 3)
+    # A texel's area: of the square between four points within it, twice as long and wide.
+    e, g = fine[::2, 1::2] - fine[::2, ::2], fine[1::2, ::2] - fine[::2, ::2]
+    area = 4.0 * np.linalg.norm(np.cross(e, g), axis=2)
+    where = fine[::2, ::2] + 0.5 * (e + g)
+    on = np.isfinite(area)
+    return where[on & (image > 0.5)], impacts.point[0], float((image * np.where(on, area, 0.0)).sum())
+
+
+def test_splats_cross_edges_of_faces_and_borders_of_charts() -> None:
+    # Two faces of a square, and a roof of two charts: the disc goes on over the edge between them. With a cell a pair of faces
+    # it was cut there.
+    flat = thud.TriangleMesh([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], [[0, 1, 2], [0, 2, 3]])
+    roof = thud.TriangleMesh(
+        [[0, 0, 0], [1, 0, 1], [1, 2, 1], [0, 2, 0], [2, 0, 0], [2, 2, 0]], [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]]
+    )
+    for mesh, at, radius in ((flat, [1.0, 0.9, 1.0], 0.4), (roof, [0.98, 0.9, 2.0], 0.3)):
+        where, hit, area = painted(particles.Mesh(mesh), at, [0, 0, -1.5], radius, 256)
+        far = np.linalg.norm(where - hit, axis=1)
+        assert far.max() < radius + 0.02
+        np.testing.assert_allclose(area, np.pi * radius**2, rtol=0.05)
+        # Round: as far in each of eight directions, also beyond the edge.
+        turn = np.arctan2(where[:, 1] - hit[1], where[:, 0] - hit[0])
+        for k in range(8):
+            assert far[np.abs((turn - k * np.pi / 4 + np.pi) % (2 * np.pi) - np.pi) < 0.4].max() > radius - 0.03
+
+
+def test_splats_on_blobs_are_round() -> None:
+    # One texel a splat was painted, as wide as it happened to be.
+    blobs = particles.Blobs([[0, 0, 0], [0.5, 0, 0]], 1.0, 1.0, 0.5)
+    for at in ([0.0, 0.0, 3.0], [0.25, 0.0, 3.0], [-0.4, 0.1, 3.0]):
+        where, hit, area = painted(blobs, at, [0, 0, -1.5], 0.12, 256)
+        assert np.linalg.norm(where - hit, axis=1).max() < 0.13
+        np.testing.assert_allclose(area, np.pi * 0.12**2, rtol=0.1)
+
+
+def test_splats_do_not_come_out_at_the_back() -> None:
+    board = thud.TriangleMesh(
+        np.array([[x, y, z] for x in (0, 2) for y in (0, 2) for z in (0, 0.01)], float),
+        [[0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]],
+    )
+    where, _hit, area = painted(particles.Mesh(board), [1.0, 1.0, 1.0], [0, 0, -1.5], 0.3, 128)
+    assert (where[:, 2] > 0.005).all()
+    np.testing.assert_allclose(area, np.pi * 0.09, rtol=0.05)
+
+
 def test_no_impacts_no_pixels() -> None:
     made = particles.impact_map(rain(), scene(), -5.0, -4.0, resolution=4, encoding="uint8")
     assert not made.data.any()
@@ -314,16 +368,15 @@ def test_meshes_surfaces_and_blobs_have_maps() -> None:
         np.testing.assert_allclose(made.data, slow_map(impacts, uv, 4, 20, 20, 0.0, 2.0, combine), rtol=1e-6)
     fine = particles.impact_map(system, colliders, 0.0, 2.0, resolution=1024)
     read = fine.decode()
-    for k in range(2):
+    for k in range(3):
         # Nearest of the impacts on the collider; a pixel is some millimetres.
         mine = impacts.point[impacts.collider == k]
         point = read.point[read.collider == k]
         assert len(point) > 5
         gap = np.linalg.norm(point[:, None] - mine[None], axis=2).min(axis=1)
         assert gap.max() < 8e-3
-    assert np.isnan(read.point[read.collider == 2]).all()
     image = particles.splat(impacts, colliders, resolution=64, radius=0.2)
-    assert all((image[k] > 0.5).sum() > (impacts.collider == k).sum() for k in (0, 1))
+    assert all((image[k] > 0.5).sum() > (impacts.collider == k).sum() for k in (0, 1, 2))
     box = particles.impact_map(system, colliders, 0.0, 2.0, layout="particle", encoding="uint8")
     assert (np.abs(box.decode().point) < 20).all()
 

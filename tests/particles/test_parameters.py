@@ -184,33 +184,84 @@ def test_of_real_impacts() -> None:
     np.testing.assert_allclose(back[seen], impacts.point[seen], atol=1e-6)
 
 
-def test_mesh_cells_hold_two_triangles() -> None:
-    box = thud.Box([1, 2, 3])
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-2, 2) for z in (-3, 3)], float)
-    hull = thud.ConvexHull(corners).topology
-    faces = np.array([
-        [loop[0], loop[k], loop[k + 1]]
-        for a, b in zip(hull.loop_starts[:-1], hull.loop_starts[1:])
-        for loop in [hull.loops[a:b]]
-        for k in range(1, len(loop) - 1)
-    ])  # fmt: skip
-    mesh = thud.TriangleMesh(hull.vertices, faces[:11])
+def box_mesh(half: Any) -> thud.TriangleMesh:
+    """A box of twelve faces."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float) * half
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return thud.TriangleMesh(corners, [face for a, b, c, d in quads for face in ([a, b, c], [a, c, d])])
+
+
+def wavy_mesh(seed: int = 3) -> thud.TriangleMesh:
+    """A bumpy torus: normals of every direction."""
+    a, b = np.meshgrid(np.arange(20) * 2 * np.pi / 20, np.arange(12) * 2 * np.pi / 12, indexing="ij")
+    r = 0.3 + 0.04 * np.random.default_rng(seed).normal(size=a.shape)
+    at = np.stack([(0.8 + r * np.cos(b)) * np.cos(a), (0.8 + r * np.cos(b)) * np.sin(a), r * np.sin(b)], axis=-1)
+    i, j = np.meshgrid(np.arange(20), np.arange(12), indexing="ij")
+    c = [((i + di) % 20 * 12 + (j + dj) % 12).ravel() for di, dj in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    return thud.TriangleMesh(
+        at.reshape(-1, 3), np.concatenate([np.column_stack([c[0], c[1], c[2]]), np.column_stack([c[0], c[2], c[3]])])
+    )
+
+
+def ramp_mesh() -> thud.TriangleMesh:
+    """Two turns of a spiral ramp: one smooth surface that lies over itself when seen from above."""
+    turn = np.linspace(0.0, 4.0 * np.pi, 49)
+    rim = [np.column_stack([r * np.cos(turn), r * np.sin(turn), 0.05 * turn]) for r in (1.0, 2.0)]
+    k = np.arange(48)
+    faces = np.concatenate([np.column_stack([k, 49 + k, 50 + k]), np.column_stack([k, 50 + k, k + 1])])
+    return thud.TriangleMesh(np.concatenate(rim), faces)
+
+
+@pytest.mark.parametrize("make", [lambda: box_mesh([1, 2, 3]), wavy_mesh, ramp_mesh], ids=["box", "torus", "ramp"])
+def test_places_on_meshes_there_and_back(make: Any) -> None:
+    mesh = make()
     pose = thud.Pose([1, 2, 3], [0.5, 0.5, 0.5, 0.5])
     collider = particles.Mesh(mesh, pose)
-    uv = np.random.default_rng(6).uniform(size=(500, 2))
-    points = particles.surface_points([collider], 0, uv)
-    cell = (np.floor(uv * 3) @ [1, 3]).astype(int)
-    part = 2 * cell + ((uv * 3) % 1).sum(axis=1).__gt__(1.0)
-    there = part < 11
-    np.testing.assert_array_equal(np.isfinite(points).all(axis=1), there)
-    back = particles.impact_coordinates(impact(0, part[there], points[there]), [collider])
-    np.testing.assert_allclose(back, uv[there], atol=1e-10)
-    assert np.abs(thud.closest_point(box, points[there], pose=pose).distance).max() < 1e-12
-    # Corners of a triangle stay in its cell, whatever the resolution.
-    for face in range(11):
-        at = (np.asarray(mesh.vertices)[np.asarray(mesh.faces)[face]]) @ np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]) + [1, 2, 3]
-        corner = particles.impact_coordinates(impact(0, np.full(3, face), at), [collider])
-        assert (np.floor(corner * 3) @ [1, 3] == face // 2).all()
+    rng = np.random.default_rng(6)
+    part = rng.integers(0, len(mesh.faces), 1000)
+    b = rng.dirichlet([1.0, 1.0, 1.0], 1000)
+    local = np.einsum("mi,mik->mk", b, np.asarray(mesh.vertices)[np.asarray(mesh.faces)[part]])
+    points = local @ np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]) + [1, 2, 3]
+    uv = particles.impact_coordinates(impact(0, part, points), [collider])
+    assert ((uv >= 0) & (uv <= 1)).all()
+    # Each place has one meaning: it leads back to its own point, however many lie below it in the chart's plane.
+    np.testing.assert_allclose(particles.surface_points([collider], 0, uv), points, atol=1e-9)
+    # Twice the same.
+    np.testing.assert_array_equal(uv, particles.impact_coordinates(impact(0, part, points), [particles.Mesh(make(), pose)]))
+    assert np.isnan(particles.surface_points([collider], 0, [[0.0, 0.0]])).all()
+
+
+def test_charts_hold_neighbours_and_keep_lengths() -> None:
+    atlas = MapCharts(particles.ColliderSet([particles.Mesh(box_mesh([1, 2, 3]))]), 10.0).charts[0].atlas
+    assert len(np.unique(atlas.chart)) == 6
+    assert (atlas.chart[0::2] == atlas.chart[1::2]).all()
+    # Flat charts have one scale all over: edges of 2, 4 and 6 m.
+    length = np.linalg.norm(np.diff(atlas.flat[:, [0, 1, 2, 0]], axis=1), axis=2)
+    corners = np.asarray(box_mesh([1, 2, 3]).vertices)[np.asarray(box_mesh([1, 2, 3]).faces)]
+    real = np.linalg.norm(np.diff(corners[:, [0, 1, 2, 0]], axis=1), axis=2)
+    np.testing.assert_allclose(length / real, length[0, 0] / real[0, 0])
+    # Charts fill most of the square.
+    assert 88.0 * (length[0, 0] / real[0, 0]) ** 2 > 0.5
+    wavy = MapCharts(particles.ColliderSet([particles.Mesh(wavy_mesh())]), 10.0).charts[0].atlas
+    assert len(np.unique(wavy.chart)) < 480 / 6
+
+
+def test_a_mesh_may_bring_its_texture_coordinates() -> None:
+    mesh = thud.TriangleMesh([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    given = np.array([[0.1, 0.2], [0.9, 0.2], [0.9, 0.6], [0.1, 0.6]])
+    at = np.array([[0.5, 0.1, 0.0], [0.5, 0.9, 0.0]])
+    for texture in (given, given[np.asarray(mesh.faces)]):
+        collider = particles.Mesh(mesh, texture_coordinates=texture)
+        uv = particles.impact_coordinates(impact(0, np.array([0, 1]), at), [collider])
+        np.testing.assert_allclose(uv, [[0.3, 0.24], [0.3, 0.56]])
+        np.testing.assert_allclose(particles.surface_points([collider], 0, uv), at, atol=1e-12)
+    with pytest.raises(InvalidInputError, match="texture_coordinates: expected"):
+        particles.Mesh(mesh, texture_coordinates=given[:3])
+    with pytest.raises(InvalidInputError, match="texture_coordinates: row 2"):
+        particles.Mesh(mesh, texture_coordinates=given + [[0.0, 0.0], [0, 0], [0.2, 0], [0, 0]])
+    folded = particles.Mesh(mesh, texture_coordinates=given[[0, 1, 2, 1]] * [1.0, 0.5] + [[0, 0], [0, 0], [0, 0], [-0.1, 0.1]])
+    with pytest.raises(InvalidInputError, match="lies over another face"):
+        particles.impact_coordinates(impact(0, np.array([0]), at[:1]), [folded])
 
 
 def test_a_degenerate_triangle_is_its_corner() -> None:
@@ -252,9 +303,18 @@ def test_blobs_have_a_tile_a_ball() -> None:
     blobs = particles.Blobs([[0, 0, 0], [5, 0, 0]], 1.0)
     points = np.array([[0.3, 0, 0], [0, 0, 0.4], [5, 0.2, 0], [5, 0, -0.2]])
     uv = particles.impact_coordinates(impact(0, np.array([0, 0, 1, 1]), points), [blobs])
-    np.testing.assert_allclose(uv[[0, 2]], [[0, 0.25], [0.625, 0.25]])
-    np.testing.assert_allclose(uv[[1, 3], 1], [0.5, 0.0])
-    assert np.isnan(particles.surface_points([blobs], 0, uv)).all()
+    np.testing.assert_allclose(uv, [[0.5, 0.25], [0.25, 0.25], [0.75, 0.5], [1.0, 0.5]], atol=1e-11)
+
+
+def test_places_on_blobs_there_and_back() -> None:
+    blobs = particles.Blobs([[0, 0, 0], [0.9, 0.2, 0], [5, 0, 0]], [1.0, 1.1, 0.8], 1.0, 0.4)
+    rng = np.random.default_rng(3)
+    start = rng.normal(size=(300, 3)) * 4.0
+    aim = np.array([[0, 0, 0], [0.9, 0.2, 0], [5, 0, 0]])[rng.integers(0, 3, 300)]
+    found = particles.ParticleSystem(start, aim - start, lifetime=2.0, generations=1).impacts([blobs], 0.0, 2.0)
+    back = particles.surface_points([blobs], 0, particles.impact_coordinates(found, [blobs]))
+    assert len(found) > 250
+    np.testing.assert_allclose(back, found.point, atol=1e-9)
 
 
 def test_errors_name_the_argument() -> None:

@@ -7,9 +7,10 @@ import pytest
 
 import thud
 from thud.errors import InvalidInputError
-from thud.particles import Blobs, Disc, Mesh, ParticleSystem, Plane, Quadric, Rectangle
+from thud.particles import Blobs, Disc, Mesh, ParticleSystem, Plane, Quadric, Rectangle, Solid, scenes
 from thud.report.camera import Camera
 from thud.report.particle_view import SUN, Look, view
+from thud.report.rain_pictures import SPLAT, paint_scene, scene_camera
 from thud.report.splat_textures import some, splat_textures
 
 CAMERA = Camera([0.0, -6.0, 4.0], [0.0, 0.0, 0.0], field=1.0, width=60, height=40)
@@ -95,6 +96,39 @@ def test_splats_are_seen_where_particles_hit():
     # One of them alone.
     first = splat_textures(some(impacts, slice(0, 1)), [ground], radius=0.3)
     assert 0 < first[0].sum() < textures[0].sum()
+
+
+@pytest.mark.parametrize("kind", ["mesh", "blobs", "solid"])
+def test_splats_on_rays_are_round_whatever_they_lie_on(kind):
+    top = np.array([[-1, -1, 0.5], [1, -1, 0.5], [1, 1, 0.5], [-1, 1, 0.5]])
+    collider = {
+        "mesh": Mesh(thud.TriangleMesh(top, [[0, 1, 2], [0, 2, 3]])),
+        "blobs": Blobs([[0, 0, 0], [0.6, 0, 0]], 1.5),
+        "solid": Solid(thud.Box([1.0, 1.0, 0.5])),
+    }[kind]
+    camera = Camera([0.0, -1.0, 6.0], [0.0, 0.0, 0.5], field=0.4, width=120, height=80)
+    impacts = ParticleSystem([0.1, 0.1, 2.0], [0, 0, -1.0]).impacts([collider], 0.0, 3.0)
+    seen = view([collider], camera, fine=1, sky_rays=0)
+    cover = seen.splats(impacts, radius=0.2)
+    far = np.linalg.norm(seen.point - impacts.point[0], axis=1)
+    assert (cover[far < 0.18] == 1.0).all()
+    assert (cover[far > 0.22] == 0.0).all()
+    assert (cover == 1.0).sum() > 100
+    look = [Look((0.2, 0.2, 0.2))]
+    assert np.abs(seen.paint(look, cover) - seen.paint(look)).max() > 0.3
+
+
+def test_hail_shows_on_the_lawn():
+    # Its ink was hardly brighter than grass in the sun.
+    scene = scenes.house()
+    seen = view(scene.colliders, scene_camera(scene, 160), fine=1, sky_rays=0)
+    impacts = scene.hail(1500).impacts(scene.colliders, 0.0, 1.0)
+    with_splats, without = paint_scene(scene, seen, impacts), paint_scene(scene, seen, some(impacts, slice(0, 0)))
+    covered = np.zeros(with_splats.shape[:2], bool)
+    near = (seen.collider == 0) & (seen.distance < 20.0) & (seen.splats(impacts, radius=SPLAT * scene.stone) > 0.99)
+    covered.flat[seen.pixel[near]] = True
+    assert covered.sum() > 20
+    assert np.abs(with_splats - without)[covered].max(axis=1).mean() > 0.3
 
 
 def test_every_kind_can_be_seen():

@@ -59,7 +59,7 @@ def _rain(
     from thud.errors import MissingExtraError
     from thud.particles import ColliderSet, Listener, impact_map, scenes, write_sound
     from thud.report.particle_view import view
-    from thud.report.rain_pictures import map_picture, scene_camera, storm_picture
+    from thud.report.rain_pictures import SPLAT, map_picture, scene_camera, storm_picture
     from thud.report.splat_textures import some, splat_textures
 
     for package, extra, needed in (("matplotlib", "app", True), ("soundfile", "sound", sound)):
@@ -89,11 +89,11 @@ def _rain(
             for k in range(pictures):
                 at = seconds * (k + 1) / pictures
                 so_far = some(impacts, slice(0, int(np.searchsorted(impacts.time, at))))
-                textures = splat_textures(so_far, colliders, radius=1.7 * scene.stone)
                 files.append(out / f"{name}_{k + 1}.png")
-                storm_picture(scene, seen, textures, hail.states(at, colliders), files[-1])
+                storm_picture(scene, seen, so_far, hail.states(at, colliders), files[-1])
                 report(k + 1, pictures)
             found = impact_map(hail, colliders, 0.0, seconds, resolution=resolution)
+            textures = splat_textures(impacts, colliders, radius=SPLAT * scene.stone)
             files.append(out / f"{name}_maps.png")
             map_picture(scene, textures, found, files[-1])
 

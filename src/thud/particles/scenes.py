@@ -171,7 +171,7 @@ def house() -> Scene:
     wall = materials.earth(depth=0.12, shear_speed=400.0)
     lawn = Rectangle([-13, -9, 0], [26, 0, 0], [0, 22, 0], restitution=0.1, material=soil)
     things = [
-        Thing("lawn", lawn, GRASS, shown=True, ink=(0.74, 0.80, 0.70)),
+        Thing("lawn", lawn, GRASS, shown=True),
         Thing("field", Plane([0, 0, -0.002], [0, 0, 1], restitution=0.1), GRASS),
     ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from thud._core.arrays import Floats, Ints
 from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.particles.flight.system import ParticleSystem
 from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates
+from thud.particles.maps.splat_points import cover_points, splat_reach
 from thud.particles.maps.textures import read_textures
+from thud.particles.maps.tolerances import SPLAT_BACK
 from thud.report.camera import Camera
 from thud.results import ParticleImpacts
 
@@ -66,6 +69,10 @@ class View:
     """(S, 2) coordinates on the collider; NaN where it has none."""
     light: Floats
     """(S,) that falls there, from 0 to about 1."""
+    point: Floats
+    """(S, 3) what is hit, metres."""
+    normal: Floats
+    """(S, 3) unit normal there, on the eye's side."""
 
     def depth(self) -> Floats:
         """(height, width) distance of the nearest that is seen in pixels, inf where nothing is."""
@@ -79,16 +86,18 @@ class View:
         Parameters
         ----------
         looks : one a collider
-        coverage : (C, q, p) from 0 to 1, or a list of (q, p): how much of each collider `ink` covers (`particles.splat`)
+        coverage : how much `ink` covers, from 0 to 1: (S,) of rays (`splats`); or of each collider's texture, (C, q, p) or a
+            list of (q, p) (`particles.splat`)
         ink : (3,) from 0 to 1, or one row a collider
         """
         camera = self.camera
         paint = np.array([look.color for look in looks]).reshape(-1, 3)[self.collider] * self._seams(looks)[:, None]
-        if coverage is not None:
+        if coverage is not None and np.ndim(coverage[0]) == 0:
+            paint = paint + np.asarray(coverage)[:, None] * (self._inks(ink, looks) - paint)
+        elif coverage is not None:
             flat: list[Floats | None] = [np.asarray(one, dtype=float)[:, :, None] for one in coverage]
             amount = read_textures(self.collider, self.uv, flat, 1, "bilinear")
-            inks = np.broadcast_to(np.asarray(ink, dtype=float), (len(looks), 3))
-            paint = paint + amount * (inks[self.collider] - paint)
+            paint = paint + amount * (self._inks(ink, looks) - paint)
         # Distance fades into the sky.
         fade = np.clip((self.distance - 20.0) / 70.0, 0.0, 0.9)[:, None]
         paint = paint * self.light[:, None] * (1.0 - fade) + HORIZON * fade
@@ -98,6 +107,33 @@ class View:
         for channel in range(3):
             image[:, channel] += np.bincount(self.pixel, self.share * paint[:, channel], count)
         return np.clip(image, 0.0, 1.0).reshape(camera.height, camera.width, 3)
+
+    def _inks(self, ink: npt.ArrayLike, looks: list[Look]) -> Floats:
+        """(S, 3) ink on what is hit."""
+        return np.broadcast_to(np.asarray(ink, dtype=float), (len(looks), 3))[self.collider]
+
+    def splats(self, impacts: ParticleImpacts, *, radius: float, fastest: float | None = None) -> Floats:
+        """(S,) how much of each ray's place splats cover, from 0 to 1: discs about impacts on the same collider and the same
+        side of it, by distance in space.
+
+        Parameters
+        ----------
+        impacts : on the colliders that are seen
+        radius : metres, of the fastest impact; others' in proportion to their speed
+        fastest : m/s; None: that of the impacts
+        """
+        out = np.zeros(len(self.pixel))
+        reach = splat_reach(np.asarray(impacts.speed), radius, fastest)
+        # The soft edge is as wide as half a pixel there.
+        soft = np.minimum(0.5 * self.camera.field / self.camera.width * self.distance, radius)
+        for place in np.unique(impacts.collider):
+            mine, rows = np.flatnonzero(impacts.collider == place), np.flatnonzero(self.collider == place)
+            at = SimpleNamespace(point=impacts.point[mine], normal=impacts.normal[mine])
+            out[rows] = cover_points(
+                self.point[rows], soft[rows], at, reach[mine],
+                normals=self.normal[rows], impact_normals=impacts.normal[mine], least=SPLAT_BACK,
+            )  # fmt: skip
+        return out
 
     def _seams(self, looks: list[Look]) -> Floats:
         """(S,) darker along seams."""
@@ -123,6 +159,7 @@ class _Samples(NamedTuple):
     uv: Floats
     sun: Floats
     sky: Floats
+    point: Floats
 
     def take(self, rows: npt.NDArray[Any]) -> _Samples:
         return _Samples(*(column[rows] for column in self))
@@ -178,7 +215,7 @@ def view(
         share = np.concatenate([share[inner], np.full(len(finer.ray), 1.0 / fine**2)])
         light = np.concatenate([light[inner], more])
         samples = _Samples(*(np.concatenate([a, b]) for a, b in zip(samples.take(inner), finer)))
-    return View(camera, pixel, share, samples.collider, samples.distance, samples.uv, light)
+    return View(camera, pixel, share, samples.collider, samples.distance, samples.uv, light, samples.point, samples.normal)
 
 
 def _look(
@@ -192,7 +229,7 @@ def _look(
         seen = _follow(colliders, np.asarray(camera.eye), directions)
         uv = impact_coordinates(seen, colliders, extent=extent)
         sun, sky = _light(colliders, seen, sky_rays, rng)
-        parts.append(_Samples(start + seen.particle, seen.collider, seen.normal, seen.time, uv, sun, sky))
+        parts.append(_Samples(start + seen.particle, seen.collider, seen.normal, seen.time, uv, sun, sky, seen.point))
         advance(len(directions))
     found = _Samples(*(np.concatenate(column) for column in zip(*parts)))
     return found.take(np.argsort(found.ray, kind="stable"))

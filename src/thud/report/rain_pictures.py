@@ -14,7 +14,7 @@ from thud.particles.maps.parameters import charts_of
 from thud.particles.scenes import Scene, Thing
 from thud.report.camera import Camera
 from thud.report.particle_view import Look, View
-from thud.results import ParticleState, ParticleStates
+from thud.results import ParticleImpacts, ParticleState, ParticleStates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,16 +23,19 @@ if TYPE_CHECKING:
 #: Exposure of a picture, seconds: stones are streaks as long as they fall in it.
 EXPOSURE = 1.0 / 90.0
 
+#: Radius of the fastest stone's splat, in radii of stones.
+SPLAT = 1.7
+
 
 def scene_camera(scene: Scene, width: int) -> Camera:
     """The camera of a scene, at a ratio of 8 to 5."""
     return Camera(scene.eye, scene.target, scene.field, width, max(1, round(width * 0.625)))
 
 
-def paint_scene(scene: Scene, seen: View, textures: list[Any]) -> Floats:
+def paint_scene(scene: Scene, seen: View, impacts: ParticleImpacts) -> Floats:
     """(height, width, 3) the scene with splats."""
     looks = [Look(thing.color, thing.stripes) for thing in scene.things]
-    return seen.paint(looks, textures, [thing.ink for thing in scene.things])
+    return seen.paint(looks, seen.splats(impacts, radius=SPLAT * scene.stone), [thing.ink for thing in scene.things])
 
 
 def draw_stones(axes: Axes, seen: View, states: ParticleStates, radius: float, color: Any = "white") -> int:
@@ -69,10 +72,10 @@ def draw_stones(axes: Axes, seen: View, states: ParticleStates, radius: float, c
     return len(head)
 
 
-def storm_picture(scene: Scene, seen: View, textures: list[Any], states: ParticleStates, path: Path) -> None:
+def storm_picture(scene: Scene, seen: View, impacts: ParticleImpacts, states: ParticleStates, path: Path) -> None:
     """Write the picture of a scene with splats and stones."""
     figure, axes = plain_figure(seen.camera)
-    axes.imshow(paint_scene(scene, seen, textures), extent=(0, seen.camera.width, seen.camera.height, 0))
+    axes.imshow(paint_scene(scene, seen, impacts), extent=(0, seen.camera.width, seen.camera.height, 0))
     draw_stones(axes, seen, states, scene.stone)
     figure.savefig(path)
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud.particles.colliders.blobs import Blobs
 from thud.particles.colliders.collider_set import as_set
 from thud.particles.maps.map_encoding import scene_box
-from thud.particles.maps.parameters import DEFAULT_EXTENT, charts_of
+from thud.particles.maps.parameters import DEFAULT_EXTENT, MeshCharts, charts_of
 from thud.particles.maps.textures import splat
 from thud.results import ParticleImpacts
 
@@ -42,10 +41,13 @@ def splat_textures(
             textures.append(np.zeros((1, 1), np.float32))
             continue
         box = scene_box(as_set([collider]), extent)
-        tiles = getattr(charts_of(collider, extent), "side", 1)
-        # Blobs have no way back from coordinates: of a splat only one texel is painted, which is as large as the splat then.
-        fine = 0.6 if isinstance(collider, Blobs) else 4.0
-        texels = int(np.clip(fine * tiles * np.max(box[3:] - box[:3]) / radius, 8, finest))
+        charts = charts_of(collider, extent)
+        tiles = getattr(charts, "side", 1)
+        wide = tiles * float(np.max(box[3:] - box[:3]))
+        if isinstance(charts, MeshCharts):
+            # All charts share one scale: a unit of u is so many metres.
+            wide = charts.metres()
+        texels = int(np.clip(4.0 * wide / radius, 8, finest))
         alone = replace(some(impacts, here), collider=np.zeros(len(here), np.int64))
         textures.append(splat(alone, [collider], resolution=texels, radius=radius, fastest=fastest, extent=extent)[0])
     return textures

@@ -32,7 +32,8 @@ class MapImpacts:
     speed: Floats
     """(M,) m/s, likewise."""
     point: Floats
-    """(M, 3) metres: the middle of the pixel on its collider, NaN where that has no closed form; or the particle's own."""
+    """(M, 3) metres: the middle of the pixel on its collider, or the nearest place that it has within the pixel; NaN where
+    there is no way back; or the particle's own."""
     coordinates: Floats
     """(M, 2) from 0 to 1: the middle of the pixel; NaN in particle maps."""
     count: Ints
@@ -128,7 +129,7 @@ class ImpactMap:
             time, speed = self._time_and_speed(pixels[:, OFFSET], pixels[:, SPEED])
         p, q = self.resolution
         uv = np.column_stack([(column + 0.5) / p, (row + 0.5) / q])
-        points = map_charts(self.colliders, self.extent).points(collider, uv)
+        points = map_charts(self.colliders, self.extent).near(collider, uv, (0.5 / p, 0.5 / q))
         return MapImpacts(collider, np.full(len(collider), -1), time, speed, points, uv, count, full)
 
     def _decode_particles(self) -> MapImpacts:

@@ -1,8 +1,8 @@
 """Where on its collider an impact lies, as two numbers from 0 to 1: the coordinates of impact maps and textures. 3.4.2.
 
 Planes and quadrics have charts (`element_charts.py`); a solid is an atlas of them, one tile a piece; a mesh is an atlas of
-square cells with two triangles each, linear in each; a displaced surface has its displacement map, blobs a tile a ball. Every
-kind but blobs also leads from coordinates back to points, where that has a closed form.
+charts of neighbouring faces (`mesh_atlas.py`), or has texture coordinates of its own; a displaced surface has its displacement
+map, blobs a tile a ball. Every kind also leads from coordinates back to points, but for quadrics without a name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from thud.particles.colliders.quadric import Quadric
 from thud.particles.colliders.solid import Solid
 from thud.particles.colliders.surface import Surface
 from thud.particles.maps.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tiled, tiles
+from thud.particles.maps.mesh_atlas import given_atlas, mesh_atlas
+from thud.particles.maps.tolerances import FLAT_OVERLAP
 
 #: Half the side of the window through which colliders without end are seen, metres, unless the caller says otherwise.
 DEFAULT_EXTENT = 10.0
@@ -68,13 +70,19 @@ class ElementCharts:
 
 
 class MeshCharts:
-    """Coordinates of a mesh: cell k of the atlas holds faces 2 k and 2 k + 1, each one half of it, linear."""
+    """Coordinates of a mesh: linear in each face, at its place in the atlas (`mesh_atlas.py`)."""
 
-    def __init__(self, mesh: Any, pose_row: Floats) -> None:
+    def __init__(self, mesh: Any, pose_row: Floats, texture: Floats | None) -> None:
         self.turn, self.at = pose_row[:9].reshape(3, 3), pose_row[9:]
-        corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)]
+        corners = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.faces)]
+        self.atlas = mesh_atlas(corners) if texture is None else given_atlas(texture)
         self.first, self.edges = corners[:, 0], corners[:, 1:] - corners[:, :1]
-        self.side = tiles(-(-len(corners) // 2))
+        cross = np.cross(self.edges[:, 0], self.edges[:, 1])
+        double = np.linalg.norm(cross, axis=1)
+        self.areas = 0.5 * double
+        """(F,) of faces, square metres."""
+        self.normals = (cross / np.where(double > 0.0, double, 1.0)[:, None]) @ self.turn.T
+        """(F, 3) of faces, world frame."""
         # b = G^-1 (e0 . d, e1 . d): barycentric coordinates by the triangle's own metric; a degenerate one is its corner.
         g = np.einsum("fik,fjk->fij", self.edges, self.edges)
         det = g[:, 0, 0] * g[:, 1, 1] - g[:, 0, 1] ** 2
@@ -86,22 +94,31 @@ class MeshCharts:
         """See `ColliderCharts`."""
         d = (point - self.at) @ self.turn - self.first[part]
         b = np.einsum("mij,mjk,mk->mi", self.inverse[part], self.edges[part], d)
-        b = np.clip(b, 0.0, 1.0)
-        odd = (part % 2 == 1)[:, None]
-        cell = part // 2
-        return in_tile(np.where(odd, 1.0 - b, b), cell % self.side, cell // self.side, np.full(len(part), 1.0 / self.side))
+        # Within the face, roundoff aside.
+        b = np.maximum(b, 0.0)
+        b /= np.maximum(b.sum(axis=1), 1.0)[:, None]
+        flat = self.atlas.flat[part]
+        return np.clip(flat[:, 0] + np.einsum("mi,mik->mk", b, flat[:, 1:] - flat[:, :1]), 0.0, 1.0)
 
     def points(self, uv: Floats) -> Floats:
-        """See `ColliderCharts`. The upper half of a cell, u + v > 1 within it, is the odd face."""
-        cell, local = _tile_of(uv, self.side)
-        odd = local.sum(axis=1) > 1.0
-        face = 2 * cell + odd
-        there = (face >= 0) & (face < len(self.first))
+        """See `ColliderCharts`."""
+        return self.near(uv, (FLAT_OVERLAP, FLAT_OVERLAP))[0]
+
+    def metres(self) -> float:
+        """Metres a unit of u and v, a mean: the root of the faces' area over that in the atlas."""
+        e, g = (self.atlas.flat[:, k] - self.atlas.flat[:, 0] for k in (1, 2))
+        flat = 0.5 * np.abs(e[:, 0] * g[:, 1] - e[:, 1] * g[:, 0]).sum()
+        return float(np.sqrt(self.areas.sum() / flat)) if flat > 0.0 else 1.0
+
+    def near(self, uv: Floats, reach: tuple[float, float]) -> tuple[Floats, Ints]:
+        """(M, 3) points at coordinates, or at the nearest ones that the atlas has within reach along u and v, and (M,) faces;
+        NaN and -1 where there are none."""
+        face, b = self.atlas.find(uv, reach)
         out = np.full((len(uv), 3), np.nan)
+        there = face >= 0
         f = face[there]
-        b = np.where(odd[there, None], 1.0 - local[there], local[there])
-        out[there] = (self.first[f] + np.einsum("mi,mik->mk", b, self.edges[f])) @ self.turn.T + self.at
-        return out
+        out[there] = (self.first[f] + np.einsum("mi,mik->mk", b[there], self.edges[f])) @ self.turn.T + self.at
+        return out, face
 
 
 class TerrainCharts:
@@ -142,25 +159,56 @@ class TerrainCharts:
 
 
 class BlobCharts:
-    """Coordinates of blobs: a tile a ball, the longitude and the height of the direction from its centre; equal in the area of
-    directions. The way back has no closed form."""
+    """Coordinates of blobs: a tile a ball, the direction from its centre on an octahedron unfolded to a square: no poles.
+    Back: the first place where a ray from the centre crosses the surface, where that ball adds most."""
 
-    def __init__(self, centers: Floats) -> None:
-        self.centers, self.side = centers, tiles(len(centers))
-        self.around = len(centers) == 1
+    def __init__(self, collider: Any, centers: Floats) -> None:
+        self.collider, self.centers, self.side = collider, centers, tiles(len(centers))
 
     def coordinates(self, part: Ints, point: Floats) -> Floats:
         """See `ColliderCharts`."""
-        d = point - self.centers[part]
-        turn = np.arctan2(d[:, 1], d[:, 0]) / (2.0 * np.pi)
-        length = np.linalg.norm(d, axis=1)
-        height = np.clip(0.5 + 0.5 * d[:, 2] / np.where(length > 0.0, length, 1.0), 0.0, 1.0)
-        uv = np.column_stack([np.where(turn < 0.0, turn + 1.0, turn), height])
+        uv = _unfolded(point - self.centers[part])
         return in_tile(uv, part % self.side, part // self.side, np.full(len(part), 1.0 / self.side))
 
     def points(self, uv: Floats) -> Floats:
-        """NaN: see `ColliderCharts`."""
-        return np.full((len(uv), 3), np.nan)
+        """See `ColliderCharts`."""
+        from thud.particles.flight.system import ParticleSystem
+
+        tile, local = _tile_of(uv, self.side)
+        out = np.full((len(uv), 3), np.nan)
+        rows = np.flatnonzero(tile < len(self.centers))
+        if not len(rows):
+            return out
+        toward = _folded(local[rows])
+        box = np.asarray(self.collider.box())
+        size = float(np.linalg.norm(box[3:] - box[:3]))
+        # Rays are particles: in one second they leave all balls.
+        rays = ParticleSystem(self.centers[tile[rows]], size * toward, lifetime=1.0, generations=1)
+        found = rays.impacts([self.collider], 0.0, 1.0)
+        mine = found.part == tile[rows[found.particle]]
+        out[rows[found.particle[mine]]] = found.point[mine]
+        return out
+
+
+def _unfolded(d: Floats) -> Floats:
+    """(M, 2) of directions (M, 3): on the octahedron |x| + |y| + |z| = 1, the lower half folded out to the square's corners."""
+    total = np.abs(d).sum(axis=1, keepdims=True)
+    x, y, z = (d / np.where(total > 0.0, total, 1.0)).T
+    low = z < 0.0
+    u = np.where(low, (1.0 - np.abs(y)) * np.where(x < 0.0, -1.0, 1.0), x)
+    v = np.where(low, (1.0 - np.abs(x)) * np.where(y < 0.0, -1.0, 1.0), y)
+    return np.clip(0.5 + 0.5 * np.column_stack([u, v]), 0.0, 1.0)
+
+
+def _folded(uv: Floats) -> Floats:
+    """(M, 3) unit directions of coordinates: the way back."""
+    u, v = (2.0 * uv - 1.0).T
+    z = 1.0 - np.abs(u) - np.abs(v)
+    low = z < 0.0
+    x = np.where(low, (1.0 - np.abs(v)) * np.where(u < 0.0, -1.0, 1.0), u)
+    y = np.where(low, (1.0 - np.abs(u)) * np.where(v < 0.0, -1.0, 1.0), v)
+    d = np.column_stack([x, y, z])
+    return np.asarray(d / np.linalg.norm(d, axis=1, keepdims=True))
 
 
 def _tile_of(uv: Floats, side: int) -> tuple[Ints, Floats]:
@@ -177,11 +225,11 @@ def charts_of(collider: Collider, extent: float) -> ColliderCharts:
     if isinstance(collider, Solid):
         return ElementCharts(collider.pieces, extent)
     if isinstance(collider, Mesh):
-        return MeshCharts(collider.mesh, collider._rows)
+        return MeshCharts(collider.mesh, collider._rows, collider._texture)
     if isinstance(collider, Surface):
         return TerrainCharts(collider)
     if isinstance(collider, Blobs):
-        return BlobCharts(np.asarray(collider.centers))
+        return BlobCharts(collider, np.asarray(collider.centers))
     raise UnsupportedQueryError(f"colliders: {type(collider).__name__} has no two-dimensional coordinates")
 
 
@@ -218,6 +266,14 @@ class MapCharts:
         out = np.full((len(collider), 3), np.nan)
         for rows in _by_collider(collider):
             out[rows] = self.charts[int(collider[rows[0]])].points(uv[rows])
+        return out
+
+    def near(self, collider: Ints, uv: Floats, reach: tuple[float, float]) -> Floats:
+        """(M, 3) points at (M, 2) coordinates, on meshes at the nearest within reach along u and v."""
+        out = np.full((len(collider), 3), np.nan)
+        for rows in _by_collider(collider):
+            chart = self.charts[int(collider[rows[0]])]
+            out[rows] = chart.near(uv[rows], reach)[0] if isinstance(chart, MeshCharts) else chart.points(uv[rows])
         return out
 
 

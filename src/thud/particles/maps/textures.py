@@ -7,6 +7,7 @@ u from column / W, a cell of each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +17,8 @@ from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, as_size
 from thud.particles.colliders.collider_set import as_set
-from thud.particles.maps.parameters import DEFAULT_EXTENT, impact_coordinates, map_charts
-from thud.particles.maps.tolerances import TEXEL_STEP
+from thud.particles.maps.parameters import DEFAULT_EXTENT, ElementCharts, impact_coordinates, map_charts
+from thud.particles.maps.tolerances import SPLAT_BACK
 
 #: What textures may be given as: by place of the collider, None or left out where it has none.
 Textures = Mapping[int, npt.ArrayLike] | Sequence[npt.ArrayLike | None]
@@ -105,7 +106,9 @@ def splat(
 ) -> npt.NDArray[np.float32]:
     """(C, q, p) coverage from 0 to 1 of each collider's texture by splats: a disc about each impact, as in Figure 3.6.
 
-    Discs are round on the collider, whatever its coordinates do to lengths. On an atlas they end at the tile's border.
+    Discs are round on the collider, whatever its coordinates do to lengths: a texel is painted if its place on the surface lies
+    within the radius of the impact. They go on over edges and over borders of charts, but not through to the back: not on
+    faces of a mesh that look away, nor deeper below an impact on another collider than 0.8 of the radius.
 
     Parameters
     ----------
@@ -117,6 +120,7 @@ def splat(
     extent : as in `impact_coordinates`
     """
     from thud.particles.maps.impact_maps import as_resolution
+    from thud.particles.maps.splat_points import cover_texels, splat_reach
     from thud.particles.maps.splats import splat_rows
 
     ready = as_set(colliders)
@@ -127,24 +131,24 @@ def splat(
     known = np.flatnonzero(~np.isnan(uv[:, 0]))
     if not len(known):
         return out
-    uv, collider, speed = uv[known], np.asarray(impacts.collider)[known], np.asarray(impacts.speed)[known]
-    top = float(speed.max()) if fastest is None else as_positive(fastest, "fastest")
-    reach = radius * np.minimum(speed / top, 1.0) if top > 0.0 else np.full(len(speed), radius)
-    # Metres a unit of u and v, by differences over a part of a texel, within the same tile.
+    uv, collider, part = uv[known], np.asarray(impacts.collider)[known], np.asarray(impacts.part)[known]
+    top = None if fastest is None else as_positive(fastest, "fastest")
+    reach = splat_reach(np.asarray(impacts.speed)[known], radius, top)
     charts = map_charts(ready, as_size(extent, "extent"))
-    jacobian = np.empty((len(uv), 2, 3))
-    for axis, texels in enumerate((p, q)):
-        step = np.zeros(2)
-        step[axis] = TEXEL_STEP / texels
-        to = np.where(uv + step <= 1.0, uv + step, uv - step)
-        run = (to - uv)[:, axis]
-        jacobian[:, axis] = (charts.points(collider, to) - charts.points(collider, uv)) / run[:, None]
-    metric = np.einsum("mik,mjk->mij", jacobian, jacobian)
-    # No way back, or a pole: only the texel that was hit.
-    bad = ~np.isfinite(metric).all(axis=(1, 2))
-    metric[bad], reach[bad] = np.eye(2), 0.0
-    tile = np.array([1.0 / getattr(chart, "side", 1) for chart in charts.charts])[collider]
-    around = np.array([float(getattr(chart, "around", False)) for chart in charts.charts])[collider]
-    numbers = np.column_stack([uv, reach, metric[:, 0, 0], metric[:, 0, 1], metric[:, 1, 1], tile, around])
+    # Metres a unit of u and v: constant on planes, and all that is needed there.
+    metric = np.tile([1.0, 0.0, 1.0], (len(uv), 1))
+    paint = reach.copy()
+    for k, chart in enumerate(charts.charts):
+        here = np.flatnonzero(collider == k)
+        if not len(here):
+            continue
+        if isinstance(chart, ElementCharts) and len(chart.charts) == 1 and chart.charts[0].flat:
+            edges = chart.charts[0].edges
+            metric[here] = edges[0] @ edges[0], edges[0] @ edges[1], edges[1] @ edges[1]
+            continue
+        paint[here] = 0.0
+        at = SimpleNamespace(point=np.asarray(impacts.point)[known[here]], normal=np.asarray(impacts.normal)[known[here]])
+        out[k] = cover_texels(chart, p, q, at, part[here], reach[here], SPLAT_BACK)
+    numbers = np.column_stack([uv, paint, metric])
     splat_rows(np.ascontiguousarray(collider), np.ascontiguousarray(numbers), out)
     return out

@@ -6,10 +6,24 @@ from __future__ import annotations
 #: roundoff puts an impact into it; far below any pixel.
 TILE_MARGIN = 1e-12
 
-#: Metres a unit of u and v are found by a difference over this part of a texel: short, as they change from texel to texel,
-#: and long beside the roundoff of u and v.
-TEXEL_STEP = 1e-3
-
 #: A clip lies across an axis of its quadric when the cosine between its normal and the axis is above this: what rounding of a
 #: rotation may take off, and less than would show in the extent.
 CLIP_ALONG = 1.0 - 1e-12
+
+#: Faces grow into one chart of a mesh while the cosine between their normals and the first one's is at least this: lengths in
+#: the chart are no less than this part of those on the mesh, and a box still has six charts.
+CHART_BEND = 0.7
+
+#: Triangles of a chart lie apart when they overlap by no more than this part of the chart: what rounding of a projection may do
+#: to neighbours. Places in the unit square are found within as much.
+FLAT_OVERLAP = 1e-12
+
+#: Gaps between the charts of a mesh: this part of the side of a square as large as all of them, 2 pixels of 256; of many small
+#: charts no more than that part of their mean size, since gaps would take up the square.
+ATLAS_GAP = 1.0 / 128.0
+CHART_GAP = 0.1
+
+#: A splat goes round an edge, but not through to the back: it leaves out what looks away, with a cosine between the normals
+#: below SPLAT_BACK; or, where only points are known, what lies deeper below the plane of the impact than SPLAT_DEPTH of its radius.
+SPLAT_BACK = -0.3
+SPLAT_DEPTH = 0.8
