@@ -358,3 +358,17 @@ def test_a_way_out_that_ends_in_a_narrow_place_is_one(monkeypatch: pytest.Monkey
 )
 def test_lengths_are_rounded_before_their_unit_is_chosen(metres: float, said: str) -> None:
     assert length_text(metres) == said
+
+
+@pytest.mark.parametrize("tolerance", [0.0002, 0.0006, 0.001, 0.005])
+def test_sheets_thinner_than_the_tolerance_that_cross_clash(tolerance: float) -> None:
+    # No point of either is deeper in the other than half a millimetre; they would have to be moved by 30 cm.
+    flat, upright = thud.Box([0.5, 0.5, 0.0005]).to_mesh(), thud.Box([0.0005, 0.3, 0.3]).to_mesh()
+    assert [clash.kind for clash in check(two(flat, upright, [0.02, 0.01, 0.03]), tolerance=tolerance)] == ["hard"]
+    # In each other by less than the tolerance, and a sheet that lies on another, are contacts still.
+    standing = check(two(flat, upright, [0.02, 0.01, 0.3003]), tolerance=0.0006)
+    assert not standing.clashes
+    assert len(standing.contacts) == 1
+    lying = check(two(flat, flat, [0.02, 0.01, 0.001]), tolerance=tolerance)
+    assert not lying.clashes
+    assert len(lying.contacts) == 1

@@ -9,7 +9,7 @@ import numpy as np
 from thud._core.arrays import Floats
 from thud.queries import closest_point, contains, distance
 from thud.report.clash.candidates import Placed
-from thud.report.clash.meeting import Body, Meeting, extent, meeting, penetration, spread
+from thud.report.clash.meeting import Body, Meeting, cut_through, extent, meeting, penetration, spread
 from thud.report.clash.tolerances import MOST_SAMPLES, ROUNDING
 from thud.report.clash.ways import freeing
 
@@ -58,8 +58,8 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
         if deep > tolerance:
             return Found("hard", where, points, np.zeros(3), deep, met)
     normal = freeing(a, b, met, 2.0 * tolerance)
-    if normal is None and not closed:
-        # Surfaces without an inside that cannot be parted by the tolerance cross.
+    if normal is None and (not closed or cut_through(a, b, met, tolerance)):
+        # Surfaces without an inside, or thinner than the tolerance, that cannot be parted by it cross.
         return Found("hard", where, points, np.zeros(3), deep, met)
     # A pin that fills its hole touches it all around: no normal is better than another, and it is no clash.
     return Found("contact", where, points, np.zeros(3) if normal is None else normal, deep, met)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from thud import geometry
 from thud._core.arrays import Floats, Ints
 from thud.constants import TINY
-from thud.queries import closest_point, triangle_pairs
-from thud.report.clash.tolerances import MOST_PAIRS, MOST_POINTS, MOST_SAMPLES, MOST_SEGMENTS
+from thud.queries import closest_point, raycast, triangle_pairs
+from thud.report.clash.tolerances import BELOW_SURFACE, DEEP_INSIDE, MOST_PAIRS, MOST_POINTS, MOST_SAMPLES, MOST_SEGMENTS
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
@@ -139,6 +139,31 @@ def penetration(a: Body, b: Body, met: Meeting, lower: Floats, upper: Floats) ->
             depth = -closest_point(other.mesh, samples, pose=other.pose, signed=True, threads=1).distance
             deepest = max(deepest, float(depth.max()))
     return deepest
+
+
+def cut_through(a: Body, b: Body, met: Meeting, tolerance: float) -> bool:
+    """Whether one of two closed meshes is so thin that no point of it is deeper in the other than the tolerance, and yet goes
+    through it: the middle of its thickness is inside the other. (That of a pin is not inside the part whose hole it fills.)"""
+    for body, other, triangles in ((a, b, met.triangle_a), (b, a, met.triangle_b)):
+        points, corners = _middles(triangles, met.start, met.end), body.corners(np.unique(triangles))
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        size = np.linalg.norm(across, axis=1)
+        # Of each triangle there are two points.
+        inward, good = np.tile(-across / np.maximum(size, TINY)[:, None], (2, 1)), np.tile(size > TINY, 2)
+        points, inward = points[good], inward[good]
+        if not len(points):
+            continue
+        begin = points + BELOW_SURFACE * tolerance * inward
+        hit = raycast(body.mesh, begin, inward, pose=body.pose, max_distance=2.0 * tolerance, threads=1)
+        thin = np.isfinite(hit.distance)
+        thick = BELOW_SURFACE * tolerance + hit.distance[thin]
+        middle = points[thin] + 0.5 * thick[:, None] * inward[thin]
+        if len(middle):
+            # A ray along a surface that the two share has its middle on both, and in none.
+            deep = [-closest_point(one.mesh, middle, pose=one.pose, signed=True, threads=1).distance for one in (body, other)]
+            if (np.minimum(*deep) > DEEP_INSIDE * thick).any():
+                return True
+    return False
 
 
 def _within(body: Body, lower: Floats, upper: Floats) -> Floats:

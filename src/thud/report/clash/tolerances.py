@@ -10,6 +10,12 @@ TOUCHING = 1e-6
 #: to be in one plane are.
 ROUNDING = 1e-12
 
+#: How far below a surface a ray to the opposite side begins, as a part of the tolerance: beyond the surface's own roundings.
+BELOW_SURFACE = 1e-3
+
+#: How deep in both the middle of a thin sheet must be, as a part of its thickness, to be inside: it is half where it is cut.
+DEEP_INSIDE = 0.1
+
 #: Triangle pairs of one clash that points are taken from (a count), spread evenly over all: a picture shows no more.
 MOST_PAIRS = 4000
 
