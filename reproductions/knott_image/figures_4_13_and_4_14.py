@@ -76,8 +76,8 @@ def run(size: str, backends: list[str], report: Report) -> None:
             report.compare(
                 "Objects that are engaged in interference are highlighted.",
                 f"{seen.renderer}, {'all layers' if layers is None else 'one layer'}: {len(np.unique(seen.pairs))} of {count} "
-                f"objects in {len(pairs)} pairs; the exact mesh test finds {len(exact)}, of which {len(exact - pairs)} were not "
-                f"seen, and {len(pairs - exact)} were seen that are up to {1e3 * apart:.0f} mm apart (2 pixels: "
+                f"objects in {len(pairs)} pairs; the exact mesh test finds {len(exact)}, of which {len(exact - pairs)} were "
+                f"not seen, and {len(pairs - exact)} were seen that are up to {1e3 * apart:.0f} mm apart (2 pixels: "
                 f"{1e3 * seen.offset:.0f} mm).",
                 len(exact - pairs) <= (0 if layers is None else 0.02 * len(exact)) and apart <= seen.offset,
             )

@@ -123,7 +123,7 @@ def test_walls_that_cross_have_no_short_way() -> None:
 
 def test_a_ring_on_a_rod() -> None:
     """A rod through a ring, two of its edges in the inner wall: the way out is back into the hole, not past the ring. No face
-    has the normal of the shortest way, between the two edges; the one that is found is a face's, and up to half as long again."""
+    has the normal of the shortest way, between the two edges; that which is found is a face's, up to half as long again."""
     ring, rod = thud.TriangleMesh(*torus_mesh(24, 12, 0.3)), thud.TriangleMesh(*box_mesh((0.2, 0.2, 2.0)))
     poses = thud.Pose([[0, 0, 0], [0.55, 0, 0]])
     got = contacts([ring, rod], poses)

@@ -78,7 +78,9 @@ def test_by_hand() -> None:
     poses = thud.Pose([[0, 0, 0], [1.5, 1.25, 1.75]])
     got = piercings([cube, cube], poses, interference([cube, cube], poses))
     # Diagonals of the squares are edges, too.
-    axis = got[(np.abs(np.asarray(cube.vertices)[got.edge[:, 0]] - np.asarray(cube.vertices)[got.edge[:, 1]]) > 0).sum(axis=1) == 1]
+    axis = got[
+        (np.abs(np.asarray(cube.vertices)[got.edge[:, 0]] - np.asarray(cube.vertices)[got.edge[:, 1]]) > 0).sum(axis=1) == 1
+    ]
     points = {tuple(p) for p in axis.point.tolist()}
     assert points == {(1, 1, 0.75), (1, 0.25, 1), (0.5, 1, 1), (0.5, 0.25, 1), (0.5, 1, 0.75), (1, 0.25, 0.75)}
     assert got.pairs.tolist() == [[0, 1]]

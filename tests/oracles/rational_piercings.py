@@ -19,7 +19,9 @@ def volume(a: Point, b: Point, c: Point, d: Point) -> Fraction:
     return (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
 
 
-def pierced(vertices_a: np.ndarray, edges: np.ndarray, vertices_b: np.ndarray, faces: np.ndarray) -> dict[tuple[int, int], tuple]:
+def pierced(
+    vertices_a: np.ndarray, edges: np.ndarray, vertices_b: np.ndarray, faces: np.ndarray
+) -> dict[tuple[int, int], tuple]:
     """(edge row, face row) of all that meet, but for edges in a face's plane: (along, point, entering, proper)."""
     points_a, points_b = [rational(p) for p in vertices_a], [rational(p) for p in vertices_b]
     found = {}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud.imagespace.inward import chord_maps
 from thud.imagespace.interference import interference
+from thud.imagespace.inward import chord_maps
 from thud.imagespace.options import checked_options
 from thud.imagespace.piercings import checked_pairs
 from thud.imagespace.scene import Scene, checked_meshes, scene_of, world_boxes
@@ -36,8 +36,9 @@ def contacts(
     each goes on to the normal of the faces or edges that end it, as long as that is shorter. The shortest is the pair's
     normal and depth; up to three more points are where it is at least half as deep, spread apart.
 
-    The depth is that along the normal, to about `pixel` times the slope of the surfaces across it, and never a guess: it is
-    where the ray meets the triangles as they are. Other normals may have a shorter way that no view led to; more `views` try more.
+    A depth is measured where a ray meets the triangles as they are: along the normal it is right to `pixel` times the slopes
+    of the two surfaces, unless it is deepest in a tip of the overlap thinner than a pixel of the first image. Other normals may
+    have a shorter way that no view led to; more `views` try more.
 
     Parameters
     ----------
@@ -61,7 +62,10 @@ def contacts(
     best = shortest_ways(scene, numbered, directions(views), threads)
     found = [_points(scene, best, row, threads) for row in range(len(pairs))]
     pair = np.repeat(np.arange(len(pairs)), [len(depth) for _, depth, _, _ in found])
-    point, depth, face, pixel = (np.concatenate(column) if found else none for column, none in zip(_columns(found), _NONE))
+    point = np.concatenate([points for points, _, _, _ in (_NONE, *found)])
+    depth = np.concatenate([depths for _, depths, _, _ in (_NONE, *found)])
+    face = np.concatenate([faces for _, _, faces, _ in (_NONE, *found)])
+    pixel = np.concatenate([pixels for _, _, _, pixels in (_NONE, *found)])
     return ImageContacts(
         pair, pairs[pair, 0], pairs[pair, 1], point, best.direction[pair], depth,
         face[:, 0] - scene.triangle_starts[numbered[pair, 0]], face[:, 1] - scene.triangle_starts[numbered[pair, 1]], pixel,
@@ -69,11 +73,7 @@ def contacts(
     )  # fmt: skip
 
 
-_NONE = (np.empty((0, 3)), np.empty(0), np.empty((0, 2), np.int64), np.empty(0))
-
-
-def _columns(found: list[tuple[Floats, Floats, Ints, Floats]]) -> Any:
-    return zip(*found) if found else _NONE
+_NONE: tuple[Floats, Floats, Ints, Floats] = (np.empty((0, 3)), np.empty(0), np.empty((0, 2), np.int64), np.empty(0))
 
 
 def shortest_ways(scene: Scene, pairs: Ints, rays: Floats, threads: int | None) -> Ways:

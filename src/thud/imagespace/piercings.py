@@ -93,8 +93,8 @@ def _near(scene: Scene, pairs: Ints, threads: int | None) -> tuple[Ints, Ints, I
             places, items = boxes_in_tree(build_morton_tree(face_boxes[hit]), np.ascontiguousarray(edge_boxes[some]), threads)
             edge = np.repeat(some, np.diff(places))
             found.append((edge, hit[items], np.full(len(edge), row)))
-    edge, face, row = (np.concatenate(column) for column in zip(*found))
-    return edge, face, row
+    edges_found, faces_found, rows_found = (np.concatenate(column) for column in zip(*found))
+    return edges_found, faces_found, rows_found
 
 
 def _reaching(boxes: Floats, starts: Ints, number: int, other: Floats) -> Ints:

@@ -34,7 +34,7 @@ MOST_VIEWS = 9
 ALL_LAYERS = 1_000
 
 #: Side of the image in which a pair that was not seen is looked at inward, pixels: half a millisecond for two meshes of
-#: 5,000 triangles, and one and a half pixels are a thirtieth of the pair's common box.
+#: 5,000 triangles, and one and a half pixels are at most a 28th of the diagonal of the pair's common box.
 INWARD_PIXELS = 48
 
 #: Vertices of an object, beside one of each connected part, that are looked for in the other exactly (a count).
@@ -58,8 +58,8 @@ WAY_LOOKS = 12
 #: Closer images of a way, at most (a count): pixels become some 10^3 times smaller.
 WAY_ZOOMS = 3
 
-#: Steps from a way to a shorter one, at most (a count): each goes to the normal of a face, or of two edges, of the difference of
-#: the two objects, and never to a longer way.
+#: Steps from a way to a shorter one, at most (a count): each goes to the normal of a face, or of two edges, of the difference
+#: of the two objects, and never to a longer way.
 WAY_STEPS = 16
 
 #: Corners of each object whose rays are looked at beside the pixels', at most (a count): those that reach farthest.

@@ -1,8 +1,8 @@
 """How far one object must be moved along the rays of a view until no ray is inside both: a way out, in an image.
 
-Each ray is inside A in some pieces and inside B in others. B moved by t overlaps A on that ray for t between (a piece of A begins
-- a piece of B ends) and (the piece of A ends - the piece of B begins). The way is the least t that is in none of these, over all
-pieces and rays. Of convex objects that is the largest (A is left - B is entered) of all rays.
+Each ray is inside A in some pieces and inside B in others. B moved by t overlaps A on that ray for t between (a piece of A
+begins - a piece of B ends) and (the piece of A ends - the piece of B begins). The way is the least t that is in none of these,
+over all pieces and rays. Of convex objects that is the largest (A is left - B is entered) of all rays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ import numpy as np
 
 from thud._core.decorators import exact_kernel
 from thud.imagespace.chords import (
-    ENTERS_A, ENTERS_B, LEAVES_A, LEAVES_B, cross_triangles, pixels_of_both, project_vertices, sort_crossings,
+    ENTERS_A,
+    ENTERS_B,
+    LEAVES_A,
+    LEAVES_B,
+    cross_triangles,
+    pixels_of_both,
+    project_vertices,
+    sort_crossings,
 )  # fmt: skip
 
 

@@ -18,9 +18,20 @@ from thud.constants import TINY
 from thud.imagespace.inward import PairViews
 from thud.imagespace.scene import Scene
 from thud.imagespace.tolerances import (
-    VIEW_MARGIN, VIEW_PIXEL, VIEW_SPAN, WAY_BORDER, WAY_CONE, WAY_CORNERS, WAY_GAIN, WAY_LOOKS, WAY_NEAR, WAY_PIXELS, WAY_STEPS, WAY_WINDOW,
+    VIEW_MARGIN,
+    VIEW_PIXEL,
+    VIEW_SPAN,
+    WAY_BORDER,
+    WAY_CONE,
+    WAY_CORNERS,
+    WAY_GAIN,
+    WAY_LOOKS,
+    WAY_NEAR,
+    WAY_PIXELS,
+    WAY_STEPS,
+    WAY_WINDOW,
     WAY_ZOOMS,
-)  # fmt: skip
+)
 from thud.imagespace.view import camera
 from thud.imagespace.way import way_rows
 
@@ -51,8 +62,10 @@ class Ways:
 
     def only(self, rows: Ints | Bools) -> Ways:
         """Some of them."""
-        columns = (self.pairs, self.direction, self.length, self.point_a, self.point_b, self.faces, self.pixel)
-        return Ways(*(column[rows].copy() for column in columns))
+        return Ways(
+            self.pairs[rows].copy(), self.direction[rows].copy(), self.length[rows].copy(), self.point_a[rows].copy(),
+            self.point_b[rows].copy(), self.faces[rows].copy(), self.pixel[rows].copy(),
+        )  # fmt: skip
 
 
 def shadow_views(scene: Scene, pairs: Ints, directions: Floats, side: int) -> tuple[PairViews, Floats]:
