@@ -82,7 +82,12 @@ bodies = thud.dynamics.RigidBodies.of_shapes(box)
 bodies.step(0.01)
 bodies.energy(), bodies.point_motion(0, [0, 0, 1])
 """,
-    "imagespace": "thud.imagespace.interference([mesh, mesh], thud.Pose([[0, 0, 0], [0.2, 0.1, 0]]))",
+    "imagespace": """
+places = thud.Pose([[0, 0, 0], [0.2, 0.1, 0]])
+seen = thud.imagespace.interference([mesh, mesh], places)
+thud.imagespace.piercings([mesh, mesh], places, seen)
+thud.imagespace.contacts([mesh, mesh], places, seen)
+""",
 }
 
 _SCENE = """

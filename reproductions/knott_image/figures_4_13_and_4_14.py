@@ -65,17 +65,28 @@ def run(size: str, backends: list[str], report: Report) -> None:
     spread = 4.6 * (count / 60) ** (1 / 3)
     places = poses(count, spread, 7)
     exact = _exact_pairs(meshes, places)
+    found: dict[tuple[str, int | None], set[tuple[int, int]]] = {}
     for backend in backends:
-        # OpenGL draws each object by itself for every layer, which takes a software renderer minutes: it has one.
-        layers = None if backend == "cpu" else 1
-        seen = interference(meshes, places, resolution=512, views=3, layers=layers, backend=backend)
-        pairs = set(map(tuple, seen.pairs.tolist()))
+        # All layers on the default backend; one on each, since peeling all takes a software renderer minutes.
+        for layers in (None, 1) if backend == "cpu" else (1,):
+            seen = interference(meshes, places, resolution=512, views=3, layers=layers, backend=backend)
+            pairs = found[backend, layers] = set(map(tuple, seen.pairs.tolist()))
+            apart = max((_apart(meshes, places, pair) for pair in pairs - exact), default=0.0)
+            # Pairs that one layer hides are looked at inward, each by itself: those that hold a ball of their boxes' 28th.
+            report.compare(
+                "Objects that are engaged in interference are highlighted.",
+                f"{seen.renderer}, {'all layers' if layers is None else 'one layer'}: {len(np.unique(seen.pairs))} of {count} "
+                f"objects in {len(pairs)} pairs; the exact mesh test finds {len(exact)}, of which {len(exact - pairs)} were "
+                f"not seen, and {len(pairs - exact)} were seen that are up to {1e3 * apart:.0f} mm apart (2 pixels: "
+                f"{1e3 * seen.offset:.0f} mm).",
+                len(exact - pairs) <= (0 if layers is None else 0.02 * len(exact)) and apart <= seen.offset,
+            )
+    if len(backends) > 1:
+        one, other = (found[backend, 1] for backend in backends[:2])
         report.compare(
-            "Objects that are engaged in interference are highlighted.",
-            f"{seen.renderer}: {len(np.unique(seen.pairs))} of {count} objects in {len(pairs)} pairs; the exact mesh test "
-            f"finds {len(exact)}, of which {len(exact - pairs)} were not seen, and {len(pairs - exact)} were seen that are "
-            f"up to {1e3 * seen.offset:.0f} mm apart (2 pixels).",
-            len(exact - pairs) == 0 if layers is None else None,
+            "Both rasterisers highlight the same objects.",
+            f"{len(one & other)} pairs by both, {len(one ^ other)} by one of them alone",
+            len(one ^ other) <= 0.01 * len(one | other),
         )
     red = np.unique(interference(meshes, places, resolution=512, views=3, layers=None, backend=backends[0]).pairs)
     report.figure("figure_4_14", lambda plt: _draw_crowd(plt, meshes, places, red, 240 if size == "ci" else 900))
@@ -84,6 +95,12 @@ def run(size: str, backends: list[str], report: Report) -> None:
 def _objects(starts: npt.NDArray[np.int64], edge: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Object of each edge; that of no edge is not to be used."""
     return np.searchsorted(starts, np.maximum(edge, 0), side="right") - 1
+
+
+def _apart(meshes: list[thud.TriangleMesh], places: thud.Pose, pair: tuple[int, int]) -> float:
+    """Distance of a pair, metres."""
+    a, b = pair
+    return float(thud.distance(meshes[a], meshes[b], *(thud.Pose.from_rows(places.rows[k]) for k in pair)).distance[0])
 
 
 def _exact_pairs(meshes: list[thud.TriangleMesh], places: thud.Pose) -> set[tuple[int, int]]:

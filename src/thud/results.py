@@ -671,3 +671,91 @@ class Interference:
     """Draw calls, triangles and pixels of triangles and edges that were processed."""
     renderer: str
     """What drew them."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Piercings(Columns):
+    """Points at which edges of objects meet faces of others, K in all, sorted by pair, then edge, then face."""
+
+    pair: Ints
+    """(K,) row of `pairs`."""
+    edge_object: Ints
+    """(K,) the object whose edge it is."""
+    edge: Ints
+    """(K, 2) the edge's vertices in that object's mesh."""
+    face_object: Ints
+    """(K,) the object whose face it is: the other one of the pair."""
+    face: Ints
+    """(K,) row of that mesh's faces."""
+    point: Floats
+    """(K, 3) where, world frame, metres."""
+    normal: Floats
+    """(K, 3) unit normal of the face, out of its object."""
+    along: Floats
+    """(K,) where on the edge: 0 at its first vertex, 1 at its second."""
+    entering: Bools
+    """(K,) whether the edge, from its first vertex on, goes into the face's object there; False: out of it."""
+    proper: Bools
+    """(K,) through the inside of the face, from one side to the other. False: by an end of the edge, or on a side of the
+    face, where all faces that share it have a row."""
+    pairs: Ints
+    """(M, 2) pairs of objects that were asked about, the lower first, sorted."""
+
+    _unit = "point"
+    _beside = (("pairs", ""),)
+
+    def of_pair(self, pair: int) -> Piercings:
+        """Those of one row of `pairs`."""
+        return self[self.pair == pair]
+
+    def _say_rows(self) -> str:
+        pairs = len(self.pairs)
+        return f"{len(self):,} point{'s' * (len(self) != 1)} of {pairs:,} pair{'s' * (pairs != 1)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImageContacts(Columns):
+    """Contact points of objects, measured in images, K in all, sorted by pair; the deepest of a pair first."""
+
+    pair: Ints
+    """(K,) row of `pairs`."""
+    object_a: Ints
+    """(K,) object A, the lower of the pair."""
+    object_b: Ints
+    """(K,) object B."""
+    point: Floats
+    """(K, 3) midway: A's surface lies at point + depth/2 * normal, B's at point - depth/2 * normal."""
+    normal: Floats
+    """(K, 3) unit vector from A to B: the shortest way out that was found, one for all points of a pair."""
+    depth: Floats
+    """(K,) metres, positive: from B's surface to A's along the normal. The first of a pair: how far B must be moved along the
+    normal until no ray is inside both."""
+    triangle_a: Ints
+    """(K,) row of A's faces on which the point lies."""
+    triangle_b: Ints
+    """(K,) row of B's faces."""
+    pixel: Floats
+    """(K,) side of the pixels in which it was found, metres: the place across the normal is right to one of them."""
+    pairs: Ints
+    """(M, 2) pairs of objects that were asked about, the lower first, sorted."""
+    count: Ints
+    """(M,) how many contacts each pair has. 0: no ray was inside both, they share less than a pixel, touch, or are as far
+    apart as `Interference.offset`."""
+
+    _unit = "point"
+    _beside = (("pairs", ""), ("count", ""))
+
+    def of_pair(self, pair: int) -> ImageContacts:
+        """Those of one row of `pairs`."""
+        return self[self.pair == pair]
+
+    def _picked_beside(self, index: Any) -> dict[str, Any]:
+        """The pairs stay; of each as many points as are picked."""
+        return {"pairs": self.pairs, "count": np.bincount(self.pair[index], minlength=len(self.pairs))}
+
+    def _say_rows(self) -> str:
+        pairs = len(self.pairs)
+        return f"{len(self):,} point{'s' * (len(self) != 1)} of {pairs:,} pair{'s' * (pairs != 1)}"
+
+    def _say(self) -> list[str]:
+        return extent(self.depth, "deepest", "m", greatest=True)

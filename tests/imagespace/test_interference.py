@@ -151,11 +151,25 @@ def test_boxes_that_overlap_hardly(overlap: float) -> None:
     # The view is tight around the overlap; what sticks out of it by far is counted all the same.
     mesh = box_mesh()
     poses = thud.Pose([[0, 0, 0], [2.0 - overlap] * 3])
-    got = interference([mesh, mesh], poses, views=3)
+    for options in ({"views": 1}, {"views": 3}, {"views": 3, "exact": True}, {"views": 3, "leaves": 4}, {"coarse": 6}):
+        got = interference([mesh, mesh], poses, **options)
+        assert got.pairs.tolist() == [[0, 1]], options
+        assert len(got.not_closed) == len(got.self_intersecting) == 0
+        assert got.offset < 1e-2
+        assert got.pixels[0] > 0 or len(got.points) > 0 or options.get("exact")
+        # Points are where the overlap is, to the offset.
+        assert np.abs(got.points - 1.0).max(initial=0.0) <= overlap + 2.0 * got.offset
+    # Apart by a centimetre: beyond the offset.
+    apart = thud.Pose([[0, 0, 0], [2.0 + 1e-2] * 3])
+    assert len(interference([mesh, mesh], apart, views=3).pairs) == 0
+    # A million times as large, far from the origin, where places are rounded to 1e-7 m: what touches there is found.
+    large = box_mesh(1e6)
+    far = thud.Pose(1e6 * poses.rows[:, 9:] + [1e9, -1e9, 0])
+    got = interference([large, large], far, views=3)
     assert len(got.not_closed) == len(got.self_intersecting) == 0
-    assert got.offset < 1e-2
-    large = interference([mesh, mesh], thud.Pose(1e6 * poses.rows[:, 9:] + [1e9, -1e9, 0]), views=3)
-    assert len(large.not_closed) == 0
+    touch = thud.intersects(large, large, thud.Pose.from_rows(far.rows[0]), thud.Pose.from_rows(far.rows[1]))[0]
+    assert touch or overlap < 1e-11
+    assert got.pairs.tolist() == [[0, 1]] or not touch
 
 
 def test_precision_that_is_too_fine() -> None:

@@ -24,6 +24,9 @@ def test_all_statements_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for name in ("figure_4_13", "figure_4_14", "figure_4_15", "figure_4_16"):
         assert (tmp_path / f"knott_image_{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "identify polygons" in (tmp_path / "knott_image.md").read_text()
+    # Figure 4.14 by each rasteriser and number of layers; the two against each other.
+    assert printed.count("Paper: Objects that are engaged in interference are highlighted.\n  Here (holds)") == 3
+    assert printed.count("Paper: Both rasterisers highlight the same objects.\n  Here (holds)") == 1
     assert printed.count("Paper: Each edge or polygon is rendered a constant number of times.\n  Here (holds)") >= 4
 
 

@@ -58,7 +58,7 @@ def interference(
     poses : one each; None: all at the origin
     resolution : pixels a side, or (width, height). An overlap smaller than a pixel may be missed.
     views : directions of rays, 1 to 9; a pair counts if any sees it. Pairs that no edge shows are looked at inward along
-        each of them: a common part is found that holds a ball of a thirtieth of the two boxes' overlap (its longest side)
+        each of them: a common part is found that holds a ball of a 28th of the diagonal of the two boxes' overlap
     layers : edges behind edges that are looked at (Figure 4.11), one behind the other; None: all of them
     precision : metres; look closer at pairs that were not found until pixels are a quarter of this, with all layers: a common
         part that holds a ball of half this diameter is found

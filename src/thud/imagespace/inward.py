@@ -71,26 +71,48 @@ def pair_views(regions: Floats, around: Floats, direction: Floats, side: int) ->
     return PairViews(rotations, corners, pixels, side, side)
 
 
+@dataclass(frozen=True, eq=False)
+class ChordMaps:
+    """What the pixels of views of pairs show; a pixel that shows no shared chord has length 0."""
+
+    length: Floats
+    """(M, pixels) of the longest shared chord, metres."""
+    middle: Floats
+    """(M, pixels) its middle, depth."""
+    leave: Floats
+    """(M, pixels) depth at which the ray leaves A, for the piece of A from which B must be moved farthest along the ray."""
+    enter: Floats
+    """(M, pixels) depth at which it enters B there."""
+    faces: Ints
+    """(M, pixels, 2) triangles of the scene where A is left and B entered; -1: none."""
+
+
 def chord_counts(scene: Scene, pairs: Ints, views: PairViews, threads: int | None) -> tuple[Ints, int]:
     """(M,) pixels in which both objects of a pair share a chord; and how many pixels were covered in all."""
     count, work = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
-    _run(scene, pairs, views, threads, count, work, np.empty((0, 0, 4)))
+    _run(scene, pairs, views, threads, None, count, work, np.empty((0, 0, 4)), np.empty((0, 0, 2), np.int64))
     return count, int(work.sum())
 
 
-def chord_maps(scene: Scene, pairs: Ints, views: PairViews, threads: int | None) -> Floats:
-    """(M, width * height, 4) of each pixel: length and middle of the longest shared chord, where A is left and B entered."""
+def chord_maps(scene: Scene, pairs: Ints, views: PairViews, threads: int | None, ranges: Floats | None = None) -> ChordMaps:
+    """What each pixel of each pair's view shows, between the depths `ranges` (M, 2); None: at any depth."""
     count, work = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
-    maps = np.empty((len(pairs), views.width * views.height, 4))
-    _run(scene, pairs, views, threads, count, work, maps)
-    return maps
+    size = views.width * views.height
+    maps, faces = np.empty((len(pairs), size, 4)), np.empty((len(pairs), size, 2), np.int64)
+    _run(scene, pairs, views, threads, ranges, count, work, maps, faces)
+    return ChordMaps(maps[..., 0], maps[..., 1], maps[..., 2], maps[..., 3], faces)
 
 
-def _run(scene: Scene, pairs: Ints, views: PairViews, threads: int | None, count: Ints, work: Ints, maps: Floats) -> None:
+def _run(
+    scene: Scene, pairs: Ints, views: PairViews, threads: int | None, ranges: Floats | None, count: Ints, work: Ints,
+    maps: Floats, faces: Ints,
+) -> None:  # fmt: skip
+    if ranges is None:
+        ranges = np.tile([-np.inf, np.inf], (len(pairs), 1))
     run_rows(
         chord_rows, len(pairs), threads, np.ascontiguousarray(pairs), scene.vertices, scene.vertex_starts, scene.triangles,
-        scene.triangle_starts, views.rotations, views.lowers, views.pixels, views.width, views.height, count, work, maps,
-        rows_per_chunk=1,
+        scene.triangle_starts, views.rotations, views.lowers, views.pixels, ranges, views.width, views.height, count, work,
+        maps, faces, rows_per_chunk=1,
     )  # fmt: skip
 
 
@@ -99,10 +121,11 @@ def chord_points(scene: Scene, pairs: Ints, views: PairViews, threads: int | Non
     rows, points = [np.empty(0, np.int64)], [np.empty((0, 3))]
     for first in range(0, len(pairs), _MAPS):
         some = np.arange(first, min(first + _MAPS, len(pairs)))
-        for row, seen in zip(some, chord_maps(scene, pairs[some], views.only(some), threads)):
-            pixel = np.flatnonzero(seen[:, 0] > 0.0)
+        seen = chord_maps(scene, pairs[some], views.only(some), threads)
+        for row, length, middle in zip(some, seen.length, seen.middle):
+            pixel = np.flatnonzero(length > 0.0)
             rows.append(np.full(len(pixel), row))
-            points.append(views.unproject(int(row), pixel, seen[pixel, 1]))
+            points.append(views.unproject(int(row), pixel, middle[pixel]))
     return np.concatenate(rows), np.concatenate(points)
 
 

@@ -34,7 +34,7 @@ MOST_VIEWS = 9
 ALL_LAYERS = 1_000
 
 #: Side of the image in which a pair that was not seen is looked at inward, pixels: half a millisecond for two meshes of
-#: 5,000 triangles, and one and a half pixels are a thirtieth of the pair's common box.
+#: 5,000 triangles, and one and a half pixels are at most a 28th of the diagonal of the pair's common box.
 INWARD_PIXELS = 48
 
 #: Vertices of an object, beside one of each connected part, that are looked for in the other exactly (a count).
@@ -42,3 +42,40 @@ HELD_VERTICES = 16
 
 #: How much wider than its mesh a coarse model is, of the mesh's size: more than its corners are rounded by.
 COARSE_ROOM = 1e-9
+
+#: Side of the images in which a way out is measured, pixels.
+WAY_PIXELS = 48
+
+#: Pixels around the deepest one that the next closer image shows (a count): the deepest point lies within one and a half.
+WAY_WINDOW = 4.0
+
+#: Pixels from the border of a closer image within which the deepest one is not believed (a count): the image is moved there.
+WAY_BORDER = 3
+
+#: Images of one way, at most (a count): three closer ones, the others to follow ridges.
+WAY_LOOKS = 12
+
+#: Closer images of a way, at most (a count): pixels become some 10^3 times smaller.
+WAY_ZOOMS = 3
+
+#: Steps from a way to a shorter one, at most (a count): each goes to the normal of a face, or of two edges, of the difference
+#: of the two objects, and never to a longer way.
+WAY_STEPS = 16
+
+#: Corners of each object whose rays are looked at beside the pixels', at most (a count): those that reach farthest.
+WAY_CORNERS = 8
+
+#: A way must be shorter by this part of itself to be taken: less is the error of a closer image.
+WAY_GAIN = 1e-6
+
+#: How far from the deepest point faces count as meeting there, closer pixels.
+WAY_NEAR = 3.0
+
+#: Largest residual of a unit normal in the cone of others, to be in it: rounding, with room.
+WAY_CONE = 1e-6
+
+#: Contacts beside the deepest are at least this part as deep.
+CONTACT_SHARE = 0.5
+
+#: Most contacts of a pair (a count): four carry a face.
+MOST_CONTACTS = 4

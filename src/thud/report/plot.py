@@ -18,7 +18,9 @@ from thud.results import (
     ClosestPoints,
     Contacts,
     Distances,
+    ImageContacts,
     Impacts,
+    Piercings,
     RayCrossings,
     RayHits,
     WorldClosestPoints,
@@ -209,7 +211,7 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
         scene.volume(thing)
     elif isinstance(thing, PARTITIONS):
         draw_partition(scene, thing, scene.color())
-    elif isinstance(thing, (Contacts, WorldContacts, WorldEvents, RayCrossings, WorldRayCrossings)):
+    elif isinstance(thing, (Contacts, WorldContacts, ImageContacts, Piercings, WorldEvents, RayCrossings, WorldRayCrossings)):
         scene.points(thing.point, thing.normal)
     elif isinstance(thing, (RayHits, WorldRayHits, ClosestPoints, WorldClosestPoints)):
         hit = np.isfinite(thing.distance)
