@@ -165,13 +165,15 @@ def _judge(status: dict[str, Any], ending: str, folder: str, limits: SceneLimits
         kind = getattr(errors, str(failure.get("kind")), SceneFileError)
         kind = kind if kind is MissingExtraError or issubclass(kind, SceneFileError) else SceneFileError
         raise kind(printable(failure.get("text", ""), 1000))
+    # Out of memory a library may abort, and our own words about it find no room.
+    hint = f" (it may have met limits.memory_bytes = {limits.memory_bytes})"
     if isinstance(code, int) and code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         if name == "SIGXCPU":
             raise SceneLimitError(f"reading it took longer than limits.seconds = {limits.seconds:g}")
-        hint = f" (it may have met limits.memory_bytes = {limits.memory_bytes})" if name in ("SIGABRT", "SIGKILL") else ""
-        raise SceneReaderError(f"the reader of {form.name} crashed with {name}{hint}; the file is damaged or hostile")
-    raise SceneReaderError(f"the reader of {form.name} ended with code {code}; the file is damaged or hostile")
+        shown = hint if name in ("SIGABRT", "SIGKILL") else ""
+        raise SceneReaderError(f"the reader of {form.name} crashed with {name}{shown}; the file is damaged or hostile")
+    raise SceneReaderError(f"the reader of {form.name} ended with code {code}{hint}; the file is damaged or hostile")
 
 
 def _json(path: str, most: int) -> Any:
