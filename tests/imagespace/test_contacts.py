@@ -11,7 +11,7 @@ import thud
 from tests.imagespace.agreement import torus_mesh
 from tests.oracles.convex import signed_distance
 from tests.oracles.meshes import box_mesh
-from thud.imagespace import contacts, interference
+from thud.imagespace import contacts, interference, piercings
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 
@@ -163,3 +163,13 @@ def test_pairs_that_share_nothing_have_none() -> None:
         contacts([cube, cube], poses, views=0)
     with pytest.raises(thud.errors.InvalidInputError, match="backend"):
         contacts([cube, cube], poses, backend="vulkan")
+
+
+def test_they_can_be_drawn() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    poses = thud.Pose([[0, 0, 0], [0.5, 0.4, 0.85]])
+    touch = contacts([BOX, BOX], poses)
+    where = piercings([BOX, BOX], poses, touch.pairs)
+    bare, axes = thud.plot((BOX, poses)), thud.plot((BOX, poses), touch, where)
+    # Points and arrows of each.
+    assert len(axes.collections) >= len(bare.collections) + 4
