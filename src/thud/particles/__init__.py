@@ -11,6 +11,7 @@ _NAMES = {
     "Collider": "thud.particles.colliders.collider",
     "ColliderSet": "thud.particles.colliders.collider_set",
     "Disc": "thud.particles.colliders.planar",
+    "DoseMap": "thud.particles.maps.dose_map",
     "ImpactMap": "thud.particles.maps.map_result",
     "Impactor": "thud.particles.sound.contact",
     "Listener": "thud.particles.sound.listener",
@@ -25,6 +26,7 @@ _NAMES = {
     "SilentSoundWarning": "thud.particles.sound.inputs",
     "Solid": "thud.particles.colliders.solid",
     "Surface": "thud.particles.colliders.surface",
+    "dose_map": "thud.particles.maps.dose_map",
     "impact_coordinates": "thud.particles.maps.parameters",
     "impact_map": "thud.particles.maps.impact_maps",
     "render_sound": "thud.particles.sound.synthesis",
@@ -42,6 +44,7 @@ __all__ = [
     "Collider",
     "ColliderSet",
     "Disc",
+    "DoseMap",
     "ImpactMap",
     "Impactor",
     "Listener",
@@ -56,6 +59,7 @@ __all__ = [
     "SilentSoundWarning",
     "Solid",
     "Surface",
+    "dose_map",
     "impact_coordinates",
     "impact_map",
     "materials",
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
     from thud.particles.colliders.solid import Solid
     from thud.particles.colliders.surface import Surface
     from thud.particles.flight.system import ParticleSystem
+    from thud.particles.maps.dose_map import DoseMap, dose_map
     from thud.particles.maps.impact_maps import impact_map
     from thud.particles.maps.map_result import ImpactMap, MapImpacts
     from thud.particles.maps.parameters import impact_coordinates, surface_points

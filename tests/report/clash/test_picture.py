@@ -9,12 +9,12 @@ import pytest
 
 import thud
 from tests.report.clash.planted import planted, two
+from thud._core.png import png_bytes
 from thud.errors import InvalidInputError
 from thud.report import check, clash_pictures
 from thud.report.clash.candidates import place
 from thud.report.clash.view import clash_view
 from thud.report.decimate import decimated
-from thud.report.png import png_bytes
 
 BOX = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 

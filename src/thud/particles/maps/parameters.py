@@ -53,6 +53,7 @@ class ElementCharts:
     """Coordinates of a collider made of planes and quadrics."""
 
     def __init__(self, pieces: tuple[Any, ...], extent: float) -> None:
+        self.pieces = pieces
         self.charts: list[Chart] = tiled([piece_chart(piece, extent) for piece in pieces])
         self.rows = np.array([chart.row for chart in self.charts])
         self.side = tiles(len(self.charts))

@@ -24,6 +24,11 @@ ATLAS_GAP = 1.0 / 128.0
 CHART_GAP = 0.1
 
 #: A splat goes round an edge, but not through to the back: it leaves out what looks away, with a cosine between the normals
-#: below SPLAT_BACK; or, where only points are known, what lies deeper below the plane of the impact than SPLAT_DEPTH of its radius.
+#: below SPLAT_BACK; or, where only points are known, what lies deeper below the plane of the impact than SPLAT_DEPTH of its
+#: radius.
 SPLAT_BACK = -0.3
 SPLAT_DEPTH = 0.8
+
+#: A pixel of a dose map that was hit, but in which no area was found, counts this part of its collider's mean pixel: of 16 x 16
+#: points in it none lay on the surface.
+LEAST_PIXEL = 1.0 / 256.0

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, writable
 from thud._core.atomic import replaced
+from thud._core.png import png_bytes
 from thud.errors import InvalidInputError
 from thud.io.scene.scene import Scene
 from thud.report.clash.candidates import Placed, place
 from thud.report.clash.clash import Clash, ClashReport
 from thud.report.clash.view import FIELD, View, clash_view, scene_view
 from thud.report.decimate import decimated
-from thud.report.png import png_bytes
 from thud.report.raster import draw_triangles
 
 #: Colours of A and B, of other parts, and of where they meet, 0 to 1: blue and orange, which differ for the colour-blind too.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from thud._core.png import png_bytes
 from thud.report.clash.candidates import place
 from thud.report.clash.clash import Clash, ClashReport
 from thud.report.clash.picture import Painter
 from thud.report.clash.tasks import Progress, run_tasks
-from thud.report.png import png_bytes
 
 
 def clash_pictures(
