@@ -155,3 +155,12 @@ def test_errors_name_the_argument() -> None:
         dose_map(system, colliders, 0.0, 1.0, resolution=0)
     with pytest.raises(InvalidInputError, match="extent"):
         dose_map(system, colliders, 0.0, 1.0, extent=-1.0)
+
+
+def test_without_a_mass_there_is_a_number_alone(tmp_path: Path) -> None:
+    system = ParticleSystem([[0.1, 0.2, 1.0]] * 3, [0, 0, -1.0])
+    found = dose_map(system, [Rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0])], 0.0, 5.0, resolution=4)
+    assert np.nansum(found.number * found.area) == 3
+    assert found.image(0, "number").shape == (4, 4, 4)
+    with pytest.raises(InvalidInputError, match="mass"):
+        found.to_png(tmp_path / "dose.png")

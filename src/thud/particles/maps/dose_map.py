@@ -60,7 +60,10 @@ class DoseMap:
     def _values(self, quantity: str) -> Floats:
         if quantity not in ("number", "energy", "momentum", "normal_momentum"):
             raise InvalidInputError(f'quantity: expected "number", "energy", "momentum" or "normal_momentum", got {quantity!r}')
-        return np.asarray(getattr(self, quantity))
+        values = np.asarray(getattr(self, quantity))
+        if np.isnan(values[self.number > 0.0]).any():
+            raise InvalidInputError(f'quantity: {quantity} needs a mass; give ParticleSystem(mass=...), or ask for "number"')
+        return values
 
     def image(self, collider: int, quantity: Quantity = "energy", *, most: float | None = None) -> npt.NDArray[np.uint8]:
         """(q, p, 4) colours from none to `most` (None: the largest of all colliders), row 0 at v = 0; clear where there is no
@@ -155,7 +158,7 @@ def dose_map(
 
     Parameters
     ----------
-    system : the particles, whose mass counts
+    system : the particles; without a `mass` energy and momenta are NaN
     colliders : a list of colliders or a `ColliderSet`
     t0, t1 : seconds, t0 < t1
     resolution : p, or (p, q), pixels along u and v (`impact_coordinates`)
