@@ -24,6 +24,7 @@ _NAMES = {
     "Quadric": "thud.particles.colliders.quadric",
     "Rectangle": "thud.particles.colliders.planar",
     "SilentSoundWarning": "thud.particles.sound.inputs",
+    "Skeleton": "thud.particles.colliders.skeleton",
     "Solid": "thud.particles.colliders.solid",
     "Surface": "thud.particles.colliders.surface",
     "dose_map": "thud.particles.maps.dose_map",
@@ -57,6 +58,7 @@ __all__ = [
     "Quadric",
     "Rectangle",
     "SilentSoundWarning",
+    "Skeleton",
     "Solid",
     "Surface",
     "dose_map",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from thud.particles.colliders.mesh import Mesh
     from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
     from thud.particles.colliders.quadric import Quadric
+    from thud.particles.colliders.skeleton import Skeleton
     from thud.particles.colliders.solid import Solid
     from thud.particles.colliders.surface import Surface
     from thud.particles.flight.system import ParticleSystem

@@ -42,6 +42,7 @@ from thud.particles.crossings.path_box import (
     piece_begin,
     unit3,
 )
+from thud.particles.crossings.segment_field import segment_bounds, segment_field
 from thud.particles.crossings.tolerances import (
     BLOB_CELLS,
     BLOB_EXACT,
@@ -49,6 +50,7 @@ from thud.particles.crossings.tolerances import (
     BLOB_RESOLUTION,
     BLOB_SHORTEST,
     BLOB_STEPS,
+    SEGMENT_EXACT,
     START_SAME,
     START_SLOPE,
 )
@@ -90,6 +92,19 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         qy = local[X + 1] - balls[k, 1] + m * (local[V + 1] + m * hy)
         qz = local[X + 2] - balls[k, 2] + m * (local[V + 2] + m * hz)
         s, r2 = balls[k, STRENGTH], balls[k, INVERSE2]
+        if balls.shape[1] > BALL:
+            swift = speed + 2.0 * w * pull
+            value, err, slope, err_slope, change = segment_bounds(
+                balls, k, qx, qy, qz, v0, w, swift, pull, off, off_speed
+            )  # fmt: skip
+            most = err + w * (abs(slope) + err_slope + 0.5 * change)
+            f_low, f_high = max(0.0, value - most), min(1.0 + err, value + most)
+            low, high = low + min(s * f_low, s * f_high), high + max(s * f_low, s * f_high)
+            mid_low, mid_high = mid_low + s * value - abs(s) * err, mid_high + s * value + abs(s) * err
+            turn = abs(s) * (err_slope + change)
+            steep_low, steep_high = steep_low + s * slope - turn, steep_high + s * slope + turn
+            weight, steep_weight = weight + abs(s) * (1.0 + err), steep_weight + abs(s * slope) + turn
+            continue
         # |q(m + t)|^2 = k0 + k1 t + k2 t^2 + k3 t^3 + k4 t^4.
         k0 = qx * qx + qy * qy + qz * qz
         k1 = 2.0 * (qx * v0[0] + qy * v0[1] + qz * v0[2])
@@ -153,6 +168,14 @@ def blob_value(balls, items, count, threshold, local, t):
     t2 = two_product(t, t)
     for j in range(count):
         k = items[j]
+        if balls.shape[1] > BALL:
+            x = local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A])
+            y = local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1])
+            z = local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2])
+            value, gx, gy, gz = segment_field(balls, k, x, y, z)
+            h = dd_sum(h, (balls[k, STRENGTH] * value, 0.0))
+            steep += balls[k, STRENGTH] * (gx * v[0] + gy * v[1] + gz * v[2])
+            continue
         q = (_place(local, balls, k, 0, t, t2), _place(local, balls, k, 1, t, t2), _place(local, balls, k, 2, t, t2))
         r2 = (balls[k, INVERSE2], balls[k, INVERSE2_REST])
         g = dd_sum((1.0, 0.0), dd_shifted(dd_product(dd_dot_dd(q, q), r2), -1.0))
@@ -172,6 +195,14 @@ def blob_normal(balls, items, count, local, t):
         qx = local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A])
         qy = local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1])
         qz = local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2])
+        if balls.shape[1] > BALL:
+            s = balls[k, STRENGTH]
+            value, gx, gy, gz = segment_field(balls, k, qx, qy, qz)
+            nx, ny, nz = nx - s * gx, ny - s * gy, nz - s * gz
+            adds = abs(s) * value
+            if adds > most or (adds == most and k < strongest):
+                most, strongest = adds, k
+            continue
         g = max(0.0, 1.0 - (qx * qx + qy * qy + qz * qz) * balls[k, INVERSE2])
         scale = 6.0 * balls[k, STRENGTH] * g * g * balls[k, INVERSE2]
         nx, ny, nz = nx + scale * qx, ny + scale * qy, nz + scale * qz
@@ -274,7 +305,8 @@ def scan(balls, items, spans, count, threshold, local, begin, end, side, since, 
             _h, later = blob_value(balls, items, count, threshold, local, e)
             turn = b + (e - b) * (steep / (steep - later)) if (steep > 0.0) != (later > 0.0) else 0.5 * (b + e)
             h, _steep = blob_value(balls, items, count, threshold, local, turn)
-            if abs(h) > BLOB_EXACT * (1.0 + abs(threshold)) and side != 0 and (h > 0.0) != (side > 0):
+            exact = BLOB_EXACT if balls.shape[1] == BALL else SEGMENT_EXACT
+            if abs(h) > exact * (1.0 + abs(threshold)) and side != 0 and (h > 0.0) != (side > 0):
                 return _I(1), since, turn, side, since, left
         else:
             middle = 0.5 * (b + e)

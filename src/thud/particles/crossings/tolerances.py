@@ -72,6 +72,9 @@ BLOB_SHORTEST = 8.0 * UNIT_ROUNDOFF
 BLOB_NOISE = 4.0
 BLOB_EXACT = 1e-29
 
+#: Fields of segments are right to this part: an extreme nearer to 0 is a touch.
+SEGMENT_EXACT = 1e-12
+
 #: Most cells of one search (a count): a generic one takes ten to fifty, a touch some hundred. Then the answer is a lower bound.
 BLOB_CELLS = 8192
 

@@ -22,6 +22,7 @@ from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.particles.colliders.mesh import Mesh
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric
+from thud.particles.colliders.skeleton import Skeleton
 from thud.particles.colliders.solid import Solid
 from thud.particles.colliders.surface import Surface
 from thud.particles.maps.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tiled, tiles
@@ -231,6 +232,8 @@ def charts_of(collider: Collider, extent: float) -> ColliderCharts:
         return TerrainCharts(collider)
     if isinstance(collider, Blobs):
         return BlobCharts(collider, np.asarray(collider.centers))
+    if isinstance(collider, Skeleton):
+        return BlobCharts(collider, np.asarray(collider.segments).mean(axis=1))
     raise UnsupportedQueryError(f"colliders: {type(collider).__name__} has no two-dimensional coordinates")
 
 
