@@ -38,6 +38,7 @@ from thud.particles import (
     Polygon,
     Quadric,
     Rectangle,
+    Skeleton,
     Solid,
     Surface,
     impact_coordinates,
@@ -130,8 +131,16 @@ def kinds(size: str) -> list[Kind]:
         Kind("solid", _solid(), SAND),
         Kind("mesh", _torus(), SLATE),
         Kind("blobs", Blobs([[-0.45, 0.0, 0.6], [0.4, 0.15, 0.75], [0.1, -0.5, 0.5]], [0.95, 0.85, 0.7]), OLIVE),
+        Kind("skeleton", Skeleton(_figure(), [0.55, 0.55, 0.45, 0.45, 0.45]), COPPER),
         Kind("displaced terrain", _terrain(size), SAND, floor=False),
     ]
+
+
+def _figure() -> npt.NDArray[np.float64]:
+    """A body with legs and a neck, of segments."""
+    a, b = [-0.6, 0.0, 0.75], [0.5, 0.1, 0.75]
+    feet = [[-0.8, -0.35, 0.1], [-0.75, 0.4, 0.1], [0.75, -0.3, 0.1]]
+    return np.array([[a, b], [b, [0.85, 0.2, 1.3]], [a, feet[0]], [a, feet[1]], [b, feet[2]]])
 
 
 def _square(half: float) -> list[list[float]]:

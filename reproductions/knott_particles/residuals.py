@@ -16,6 +16,7 @@ from thud.particles import (
     Polygon,
     Quadric,
     Rectangle,
+    Skeleton,
     Solid,
     Surface,
     impact_coordinates,
@@ -52,7 +53,7 @@ def distances(collider: Any, impacts: ParticleImpacts) -> Floats:
         return np.abs(thud.closest_point(collider.shape, p, pose=collider.pose, signed=True).distance)
     if isinstance(collider, Mesh):
         return thud.closest_point(collider.mesh, p, pose=collider.pose).distance
-    if isinstance(collider, Blobs):
+    if isinstance(collider, (Blobs, Skeleton)):
         step = 1e-6
         slopes = [(collider.value(p + step * axis) - collider.value(p - step * axis)) / (2.0 * step) for axis in np.eye(3)]
         return np.abs(collider.value(p)) / np.linalg.norm(slopes, axis=0)
