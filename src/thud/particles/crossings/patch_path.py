@@ -27,8 +27,10 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import cross, dot, sub
 from thud.geometry.predicates import two_diff
 from thud.particles.crossings.double_double import dd_product, dd_shifted, dd_sum
-from thud.particles.crossings.path_box import CAME, REST, SIZE, A, V, X, path_velocity, unit3
+from thud.particles.crossings.drag_time import cell_bend, exact_phi_psi, phi_psi
+from thud.particles.crossings.path_box import CAME, DRAG, REST, SIZE, A, V, X, path_velocity, unit3
 from thud.particles.crossings.tolerances import (
+    DRAG_SERIES,
     PATCH_CELLS,
     PATCH_GAIN,
     PATCH_NEAR,
@@ -82,6 +84,10 @@ def _place_exactly(local, corners, axis, t):
     """A coordinate of p(t) - p00, t a double-double; a double-double."""
     x = dd_sum((local[X + axis], local[REST + X + axis]), (-corners[0, axis], 0.0))
     v, a = (local[V + axis], local[REST + V + axis]), (local[A + axis], local[REST + A + axis])
+    if local[DRAG] != 0.0:
+        slow, twice = exact_phi_psi(local[DRAG], t[0])
+        twice = dd_sum(twice, (slow[0] * t[1], 0.0))
+        return dd_sum(x, dd_sum(dd_product(t, v), dd_product(twice, a)))
     return dd_sum(x, dd_product(t, dd_sum(v, dd_product(t, dd_shifted(a, 0.5)))))
 
 
@@ -106,13 +112,20 @@ def _solve(ja, jb, jt, r):
     return True, -dot(cross(jb, jt), r) / whole, -dot(cross(jt, ja), r) / whole, -dot(n, r) / whole
 
 
-@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, f8, f8")
-def patch_newton(e, f, g, y, v, acc, a, b, s):
+@exact_device
+def _time_terms(rate, s):
+    """(s, s^2 / 2), with drag (phi(s), psi(s))."""
+    return (s, 0.5 * s * s) if rate == 0.0 else phi_psi(rate, s)
+
+
+@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, f8, f8, f8")
+def patch_newton(e, f, g, y, v, acc, rate, a, b, s):
     """(converged, a, b, s): a e + b f + a b g = y + s v + s^2 acc / 2 by Newton's method in floats."""
     for _ in range(_STEPS):
+        slow, twice = _time_terms(rate, s)
         p = _sum3(e, a, f, b, g, a * b)
-        q = _sum3(y, 1.0, v, s, acc, 0.5 * s * s)
-        jt = (-v[0] - s * acc[0], -v[1] - s * acc[1], -v[2] - s * acc[2])
+        q = _sum3(y, 1.0, v, s, acc, twice)
+        jt = (-v[0] - slow * acc[0], -v[1] - slow * acc[1], -v[2] - slow * acc[2])
         regular, da, db, ds = _solve(_sum3(e, 1.0, g, b, g, 0.0), _sum3(f, 1.0, g, a, g, 0.0), jt, sub(p, q))
         if not regular:
             return False, a, b, s
@@ -193,8 +206,8 @@ def _cut(middle, half, low, high):
     return middle + 0.5 * (low + high), 0.5 * (high - low)
 
 
-@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, vec3, f8, f8[:,::1], i8")
-def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
+@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, vec3, f8, f8[:,::1], i8")
+def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     """What becomes of cell k: 0 it holds no crossing, 1 just one, 2 it has shrunk, 3 it has not, 4 it is nothing but roundoff.
     Writes it shrunk.
 
@@ -202,8 +215,15 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     """
     a, b, s, wa, wb, ws = cells[k, 0], cells[k, 1], cells[k, 2], cells[k, 3], cells[k, 4], cells[k, 5]
     ja, jb = _sum3(e, 1.0, g, b, g, 0.0), _sum3(f, 1.0, g, a, g, 0.0)
-    jt = (-v[0] - s * acc[0], -v[1] - s * acc[1], -v[2] - s * acc[2])
-    r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, 0.5 * s * s))
+    slow, twice = _time_terms(rate, s)
+    jt = (-v[0] - slow * acc[0], -v[1] - slow * acc[1], -v[2] - slow * acc[2])
+    r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, twice))
+    if rate != 0.0:
+        if rate * ws > DRAG_SERIES:
+            return 3
+        # No larger in the whole cell.
+        most = math.exp(-rate * s) * (1.0 + cell_bend(rate, ws))
+        acc = (most * acc[0], most * acc[1], most * acc[2])
     noise = (PATCH_NOISE * size[0], PATCH_NOISE * size[1], PATCH_NOISE * size[2])
     # Along the axes, then along the normal: F keeps away from 0.
     for i in range(3):
@@ -275,7 +295,13 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         speed = math.sqrt(dot(v, v))
         if speed > 0.0:
             begin = -4.0 * START_ROUNDOFF * local[SIZE] / speed
+    rate = local[DRAG]
+    if rate != 0.0:
+        begin = max(begin, -DRAG_SERIES / rate)
     y, v, acc = path_from_corner(corners, local, begin), path_velocity(local, begin), (local[A], local[A + 1], local[A + 2])
+    if rate != 0.0:
+        less = math.exp(-rate * begin)
+        acc = (less * acc[0], less * acc[1], less * acc[2])
     span = end - begin
     ae, af, ag = _abs3(e), _abs3(f), _abs3(g)
     size = (
@@ -306,7 +332,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
             if lower < found:
                 return lower, 0.5, 0.5, _I(1)
             break
-        outcome = shrink_cell(e, f, g, y, v, acc, size, PATCH_TOUCH, cells, depth)
+        outcome = shrink_cell(e, f, g, y, v, acc, rate, size, PATCH_TOUCH, cells, depth)
         if outcome == 0:
             continue
         if outcome == 2:
@@ -317,7 +343,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         )  # fmt: skip
         small = wide_a * wa + wide_b * wb + fast * ws <= least
         if outcome == 1 or outcome == 4 or small:
-            done, ra, rb, rs = patch_newton(e, f, g, y, v, acc, a, b, s)
+            done, ra, rb, rs = patch_newton(e, f, g, y, v, acc, rate, a, b, s)
             if done:
                 done, ra, rb, tau = patch_polish(corners, local, ra, rb, begin + rs)
                 near = abs(ra - a) <= 2.0 * wa + PATCH_NEAR and abs(rb - b) <= 2.0 * wb + PATCH_NEAR

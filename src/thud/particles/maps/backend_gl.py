@@ -208,6 +208,8 @@ def _each(values: Floats, particle: Ints) -> Floats:
 
 
 def _check(system: ParticleSystem, colliders: ColliderSet) -> None:
+    if system._drags:
+        raise UnsupportedQueryError('system: backend="gl" has no drag; use backend="numba"')
     if system._bounces >= 0 and system._slides and system._acceleration.any():
         raise UnsupportedQueryError(
             'system: backend="gl" lets no particles slide; make the system with rest="stop", or use backend="numba"'
