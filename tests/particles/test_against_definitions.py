@@ -118,8 +118,8 @@ def compare(kind: str, motion: str, seed: int) -> tuple[int, int]:
             elif motion == "drag":
                 path = oracle.dragged(x[k], v[k], a[k], rate[k], wind[k])
             want, doubt = oracle.first_impact(sheets, path, 2.0)
-            if doubt < 1e-5:
-                # Samples cannot tell a graze; the 50 digits of `test_accuracy.py` do.
+            if doubt < (1e-3 if motion == "drag" else 1e-5):
+                # Samples cannot tell a corner or a graze from a miss; the 50 digits of `test_accuracy.py` do.
                 continue
             sure += 1
             hits += want < np.inf

@@ -80,7 +80,6 @@ class ColliderSet:
         for place, collider in self.others:
             collider.earliest(rows, place, paths, came, last, time, hit, normal, status)
 
-
     def earliest_dragged(
         self, rows: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any
     ) -> None:

@@ -109,6 +109,7 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         swift = speed + 2.0 * w * pull
         err = (2.0 * far * off + 24.0 * UNIT_ROUNDOFF * far * far) * r2 + 8.0 * UNIT_ROUNDOFF
         err_slope = (2.0 * (off * swift + far * off_speed) + 24.0 * UNIT_ROUNDOFF * far * swift) * r2
+        err_mid = err + 4.0 * UNIT_ROUNDOFF
         if local[DRAG] != 0.0:
             # The acceleration is known up to a factor, and the place on a long cell up to more than roundoff.
             qh, more = abs(2.0 * (qx * hx + qy * hy + qz * hz)), bend * (2.0 + bend) * k4
@@ -129,8 +130,8 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         low += min(s * cube_low, s * cube_high)
         high += max(s * cube_low, s * cube_high)
         weight += abs(s) * cube_high
-        g_mid, err = 1.0 - k0 * r2, err + 4.0 * UNIT_ROUNDOFF
-        g0, g1 = max(0.0, g_mid - err), max(0.0, g_mid + err)
+        g_mid = 1.0 - k0 * r2
+        g0, g1 = max(0.0, g_mid - err_mid), max(0.0, g_mid + err_mid)
         mid_low += min(s * g0 * g0 * g0, s * g1 * g1 * g1)
         mid_high += max(s * g0 * g0 * g0, s * g1 * g1 * g1)
         # g' = -(|q|^2)' / R^2.

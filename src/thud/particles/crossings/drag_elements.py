@@ -79,7 +79,11 @@ def dragged_crossing(elements, e, local, came, is_last, reach, cells, out):
     """(time, status): the earliest time in [0, reach] at which a path crosses an element within its bounds; inf if it does not;
     status 1: none is before, but the search came to its limit. Starts on the element as in `element_crossing`."""
     kind, rate = elements.ints[e, KIND], local[DRAG]
-    x, v, a = (local[X], local[X + 1], local[X + 2]), (local[V], local[V + 1], local[V + 2]), (local[A], local[A + 1], local[A + 2])
+    x, v, a = (
+        (local[X], local[X + 1], local[X + 2]),
+        (local[V], local[V + 1], local[V + 2]),
+        (local[A], local[A + 1], local[A + 2]),
+    )
     if kind == QUADRIC:
         c, roundoff = quadric_coefficients(elements.reals, e, x, v, a)
     else:
@@ -120,7 +124,11 @@ def earliest_dragged(elements, local, came, last_collider, last_part, reach, cel
     best, found, doubt = min(reach, DRAG_FARTHEST), _I(-1), _I(0)
     if not best > 0.0:
         return best, found, doubt
-    x, v, a = (local[X], local[X + 1], local[X + 2]), (local[V], local[V + 1], local[V + 2]), (local[A], local[A + 1], local[A + 2])
+    x, v, a = (
+        (local[X], local[X + 1], local[X + 2]),
+        (local[V], local[V + 1], local[V + 2]),
+        (local[A], local[A + 1], local[A + 2]),
+    )
     line = dragged_chord(x, v, a, local[DRAG], best)
     k = _I(0)
     while k < elements.skip.shape[0]:

@@ -8,7 +8,8 @@ difference of the two is a polynomial that its own Taylor expansion gives exactl
 So, for any matrix Y, roots obey d = -Y F(m) + (I - Y J) d - Y g da db + Y (acceleration / 2) dtau^2 (Krawczyk 1969); with Y
 near the inverse of J the right side is a small box. What of the cell is outside of it holds no root; if it is well inside the
 cell, there is one, and J is regular throughout, so that the path crosses the patch. Cells that do not shrink are halved. All
-boxes are widened by a bound of the roundoff.
+boxes are widened by a bound of the roundoff. With drag the last term is acceleration psi(dtau) (`drag_time.py`), bounded in the same
+way over short cells.
 
 - A cell smaller than PATCH_RESOLUTION, or in which F is nothing but roundoff, is decided by Newton's method, which must find a
   simple root there: a path that touches the patch or lies in it does not cross it.
@@ -218,13 +219,21 @@ def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     slow, twice = _time_terms(rate, s)
     jt = (-v[0] - slow * acc[0], -v[1] - slow * acc[1], -v[2] - slow * acc[2])
     r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, twice))
-    if rate != 0.0:
-        if rate * ws > DRAG_SERIES:
-            return 3
+    noise = (PATCH_NOISE * size[0], PATCH_NOISE * size[1], PATCH_NOISE * size[2])
+    long = rate * ws > DRAG_SERIES
+    if long:
+        # A line with the last velocity, and what is left of the exponential (`drag_cell.py`): such a cell is only cut down.
+        early, late, one = math.exp(-rate * (s - ws)), math.exp(-rate * (s + ws)), 1.0 / rate
+        spread, back = 0.5 * one * one * (early - late), one * one * (1.0 - 0.5 * (early + late))
+        u = (v[0] + one * acc[0], v[1] + one * acc[1], v[2] + one * acc[2])
+        jt = (-u[0], -u[1], -u[2])
+        r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, u, s, acc, -back))
+        noise = (noise[0] + spread * abs(acc[0]), noise[1] + spread * abs(acc[1]), noise[2] + spread * abs(acc[2]))
+        acc = (0.0, 0.0, 0.0)
+    elif rate != 0.0:
         # No larger in the whole cell.
         most = math.exp(-rate * s) * (1.0 + cell_bend(rate, ws))
         acc = (most * acc[0], most * acc[1], most * acc[2])
-    noise = (PATCH_NOISE * size[0], PATCH_NOISE * size[1], PATCH_NOISE * size[2])
     # Along the axes, then along the normal: F keeps away from 0.
     for i in range(3):
         reach = abs(ja[i]) * wa + abs(jb[i]) * wb + abs(g[i]) * wa * wb + ws * (abs(jt[i]) + 0.5 * ws * abs(acc[i]))
@@ -237,7 +246,7 @@ def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     if abs(dot(n, r)) > reach + off:
         return 0
     if abs(dot(n, r)) + reach <= off:
-        return 4
+        return 3 if long else 4
     if not abs(whole) > flat * math.sqrt(dot(n, n) * dot(jt, jt)):
         return 3
     ya, yb = cross(jb, jt), cross(jt, ja)
@@ -246,7 +255,7 @@ def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     low_s, high_s, off_s = _image(n, whole, r, g, acc, noise, wa * wb, ws)
     if low_a > wa or high_a < -wa or low_b > wb or high_b < -wb or low_s > ws or high_s < -ws:
         return 0
-    if low_a > -wa and high_a < wa and low_b > -wb and high_b < wb and low_s > -ws and high_s < ws:
+    if not long and low_a > -wa and high_a < wa and low_b > -wb and high_b < wb and low_s > -ws and high_s < ws:
         # A contraction, if its second-order part is below half the cell.
         if (
             2.0 * _bend(ya, whole, g, acc, wa * wb, ws) < wa
@@ -258,7 +267,7 @@ def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     b, hb = _cut(b, wb, low_b, high_b)
     s, hs = _cut(s, ws, low_s, high_s)
     _put(cells, k, a, b, s, ha, hb, hs)
-    if ha <= 2.0 * off_a and hb <= 2.0 * off_b and hs <= 2.0 * off_s:
+    if not long and ha <= 2.0 * off_a and hb <= 2.0 * off_b and hs <= 2.0 * off_s:
         return 4
     return 2 if ha < PATCH_GAIN * wa or hb < PATCH_GAIN * wb or hs < PATCH_GAIN * ws else 3
 
@@ -309,10 +318,17 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         2.0 * (ae[1] + af[1] + ag[1]) + abs(y[1]) + span * (abs(v[1]) + span * abs(acc[1])),
         2.0 * (ae[2] + af[2] + ag[2]) + abs(y[2]) + span * (abs(v[2]) + span * abs(acc[2])),
     )
+    if rate != 0.0:
+        _slow, twice = phi_psi(rate, span)
+        size = (
+            2.0 * (ae[0] + af[0] + ag[0]) + abs(y[0]) + span * abs(v[0]) + 2.0 * twice * abs(acc[0]),
+            2.0 * (ae[1] + af[1] + ag[1]) + abs(y[1]) + span * abs(v[1]) + 2.0 * twice * abs(acc[1]),
+            2.0 * (ae[2] + af[2] + ag[2]) + abs(y[2]) + span * abs(v[2]) + 2.0 * twice * abs(acc[2]),
+        )
     wide_a, wide_b = math.sqrt(dot(e, e)) + math.sqrt(dot(g, g)), math.sqrt(dot(f, f)) + math.sqrt(dot(g, g))
     if not (wide_a > 0.0 and wide_b > 0.0 and span >= 0.0):
         return none
-    fast = math.sqrt(dot(v, v)) + span * math.sqrt(dot(acc, acc))
+    fast = math.sqrt(dot(v, v)) + (span if rate == 0.0 else phi_psi(rate, span)[0]) * math.sqrt(dot(acc, acc))
     least = PATCH_RESOLUTION * (wide_a + wide_b + fast * span)
     half = 0.5 + PATH_PATCH_EDGE
     slack = PATCH_TIME * end
@@ -357,7 +373,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
             if outcome == 4 or small:
                 continue
         # Halve along what is longest in space.
-        if fast * ws >= wide_a * wa and fast * ws >= wide_b * wb:
+        if (fast * ws >= wide_a * wa and fast * ws >= wide_b * wb) or rate * ws > DRAG_SERIES:
             ws *= 0.5
             _put(cells, depth, a, b, s + ws, wa, wb, ws)
             _put(cells, depth + 1, a, b, s - ws, wa, wb, ws)

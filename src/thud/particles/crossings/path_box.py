@@ -24,6 +24,7 @@ from thud.particles.crossings.path_columns import CAME, DRAG, PATH_DRAG, REST, S
 from thud.particles.crossings.path_columns import LOCAL as LOCAL
 from thud.particles.crossings.tolerances import PATH_MARGIN, PATH_SLACK
 
+
 @exact_device
 def _largest(x, y, z):
     return max(abs(x), abs(y), abs(z))

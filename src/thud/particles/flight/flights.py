@@ -136,7 +136,7 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     found.sort(key=lambda piece: piece[:2])
     ints = np.concatenate([piece[2] for piece in found] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([piece[3] for piece in found] or [np.empty((0, EVENT_REALS))])
-    return in_time_order(ints, reals, system._mass, threads)
+    return in_time_order(ints, reals, system._mass, system._size, threads)
 
 
 def states_at(
