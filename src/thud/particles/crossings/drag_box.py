@@ -6,8 +6,6 @@ other. A time bounded by them is never on the wrong side of the true one.
 
 from __future__ import annotations
 
-import math
-
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.crossings.drag_time import phi_psi, when_phi
 from thud.particles.crossings.path_columns import DRAG, SIZE, SLACK, TURNS, A, V, X
@@ -97,7 +95,7 @@ def dragged_pieces(local, end, low, high):
             at = when_phi(rate, -v / a)
             if at < end:
                 count = add_turn(local, at, count)
-    if DRAG_STRAIGHT < end * rate:
+    if end * rate > DRAG_STRAIGHT:
         count = add_turn(local, DRAG_STRAIGHT / rate, count)
     local[TURNS + count] = end
     return count + 1

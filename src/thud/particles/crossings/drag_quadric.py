@@ -1,7 +1,7 @@
 """A path with drag and a quadric: h(t) = f(p(t)), by interval root finding.
 
-Over a cell of time (`drag_cell.py`) h is a quartic of s whose coefficients are known up to bounds; so are h and h'. Cells are taken
-in the order of time and halved, as in `blob_path.py`:
+Over a cell of time (`drag_cell.py`) h is a quartic of s whose coefficients are known up to bounds; so are h and h'. Cells are
+taken in the order of time and halved, as in `blob_path.py`:
 
 - where h does not hold 0, its sign is known: if it is not that of before, h has crossed 0 in between;
 - where h' does not hold 0, h is monotone, and its sign at the end of the cell tells as much;
@@ -50,7 +50,7 @@ from thud.particles.crossings.tolerances import (
 
 _I = np.int64
 
-# What `enclose_quadric` writes: bounds of h and of h' over the cell, bounds of h in its middle, h' there, the terms' magnitudes.
+# What `enclose_quadric` writes: bounds of h and of h' over the cell, bounds of h in its middle, h' there, its terms' size.
 LOW, HIGH, STEEP_LOW, STEEP_HIGH, MIDDLE_LOW, MIDDLE_HIGH, STEEP, WEIGHT = range(8)
 OUT = 8
 

@@ -8,8 +8,8 @@ difference of the two is a polynomial that its own Taylor expansion gives exactl
 So, for any matrix Y, roots obey d = -Y F(m) + (I - Y J) d - Y g da db + Y (acceleration / 2) dtau^2 (Krawczyk 1969); with Y
 near the inverse of J the right side is a small box. What of the cell is outside of it holds no root; if it is well inside the
 cell, there is one, and J is regular throughout, so that the path crosses the patch. Cells that do not shrink are halved. All
-boxes are widened by a bound of the roundoff. With drag the last term is acceleration psi(dtau) (`drag_time.py`), bounded in the same
-way over short cells.
+boxes are widened by a bound of the roundoff. With drag the last term is acceleration psi(dtau) (`drag_time.py`), bounded in
+the same way over short cells.
 
 - A cell smaller than PATCH_RESOLUTION, or in which F is nothing but roundoff, is decided by Newton's method, which must find a
   simple root there: a path that touches the patch or lies in it does not cross it.

@@ -1,7 +1,7 @@
 """A path p(tau) = x + tau (v + tau a / 2) and boxes: when it may be in them. Eq. (3.4), (3.7).
 
-With drag (`drag_time.py`) it is x + tau v + psi(tau) a, the rate in the column DRAG, and all of this holds too: then the times are
-bounded by chords and tangents of its coordinates (`drag_box.py`).
+With drag (`drag_time.py`) it is x + tau v + psi(tau) a, the rate in the column DRAG, and all of this holds too: then the times
+are bounded by chords and tangents of its coordinates (`drag_box.py`).
 
 Between the times at which one of its coordinates turns round a path is monotone along each axis, so over an interval of time
 its exact box is that of its two ends, and the times at which it is in a box are an interval, whose ends are roots of one

@@ -1,8 +1,8 @@
 """Columns of a path's row `local`, the path in a collider's frame.
 
 Place, velocity, acceleration; the rest of the three; velocity of arrival; the largest coordinate of the path's start and of the
-collider; the slack of boxes; up to three times at which a coordinate turns and, with drag, one from which on it is straight, then
-the end; the rate of drag.
+collider; the slack of boxes; up to three times at which a coordinate turns and, with drag, one from which on it is straight,
+then the end; the rate of drag.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ DRAG_STRAIGHT = 44.0
 #: The last time that is looked at along a path with drag of a particle that lives for ever, s: no query asks for later ones.
 DRAG_FARTHEST = 4e30
 
-#: Most steps along tangents or chords to where a coordinate leaves a box for good (a count), and the part of the time below which
-#: a further one gains nothing: any of them is late enough.
+#: Most steps along tangents or chords to where a coordinate leaves a box for good (a count), and the part of the time below
+#: which a further one gains nothing: any of them is late enough.
 DRAG_STEPS = 128
 DRAG_CLOSE = 1e-3
 

@@ -1,12 +1,12 @@
 """Sliding: what a particle does that no longer bounces but is pressed onto a collider.
 
 On a plane, without friction or straight along its slope, a slide is a parabola within the plane, with drag a path of that kind,
-in closed form: until it comes to the edge, to a stop, or to another collider. Elsewhere (quadrics, meshes, blobs, terrain; with friction across the slope) it
-is stepped: hops of SLIDE_TIME with the whole of the acceleration, each begun with just the speed off the surface that brings
-it back after that time. A hop's landing takes as much off the tangential speed as Coulomb's friction does in that time, and a
-surface that falls away faster than the particle is left. A hop is press SLIDE_TIME^2 / 8 high, 5 um under gravity; its
-direction is that of the tangent where it begins, so that on a curved surface it is off by SLIDE_TIME times what the
-direction turns in a second.
+in closed form: until it comes to the edge, to a stop, or to another collider. Elsewhere (quadrics, meshes, blobs, terrain;
+with friction across the slope) it is stepped: hops of SLIDE_TIME with the whole of the acceleration, each begun with just the
+speed off the surface that brings it back after that time. A hop's landing takes as much off the tangential speed as Coulomb's
+friction does in that time, and a surface that falls away faster than the particle is left. A hop is press SLIDE_TIME^2 / 8
+high, 5 um under gravity; its direction is that of the tangent where it begins, so that on a curved surface it is off by
+SLIDE_TIME times what the direction turns in a second.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def dragged_leaves_zero(rate, m0, m1, m2):
         if m1 < 0.0 or (m1 == 0.0 and m2 < 0.0):
             return 0.0
         m0 = 0.0
-    one, other = dragged_plane_roots(rate, (m0, 0.0), (m1, 0.0), (m2, 0.0), math.inf)
+    one, _other = dragged_plane_roots(rate, (m0, 0.0), (m1, 0.0), (m2, 0.0), math.inf)
     # From within it goes out at the first root; from the bound inward, at the only one there is.
     return one
 

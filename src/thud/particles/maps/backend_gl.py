@@ -261,7 +261,7 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
     parts = _on_stage(gather)
     ints = np.concatenate([part[0] for part in parts] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([part[1] for part in parts] or [np.empty((0, EVENT_REALS))])
-    return in_time_order(ints, reals, system._mass, None)
+    return in_time_order(ints, reals, system._mass, system._size, None)
 
 
 def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> tuple[MapPlan, npt.NDArray[Any]]:
