@@ -582,6 +582,8 @@ class ParticleImpacts(Columns):
     """(M,) `CastStatus`: HIT, or UNCONVERGED where a search ended at its limit; the time is then a lower bound."""
     mass: Floats
     """(M,) of the particle, kg; NaN where the system states none, and so are energy and momenta."""
+    radius: Floats
+    """(M,) the particle's own size, metres; 0 for a point. The point of impact is where its centre is."""
 
     _unit = "impact"
     _words = (("status", CastStatus),)

@@ -30,6 +30,19 @@ def curved(x: Any, v: Any, a: Any) -> Path:
     return lambda t: np.asarray(x) + t[:, None] * np.asarray(v) + 0.5 * t[:, None] ** 2 * np.asarray(a)
 
 
+def dragged(x: Any, v: Any, a: Any, rate: float, wind: Any) -> Path:
+    """x' = v, v' = a - rate (v - wind): in 64-bit floats with x87 digits, where there are such, since terms cancel."""
+    many = np.longdouble
+    x, v, a, wind, k = (np.asarray(one, many) for one in (x, v, a, wind, rate))
+
+    def path(t: np.ndarray) -> np.ndarray:
+        s = np.asarray(t, many)[:, None]
+        last = wind + a / k
+        return np.asarray(x + last * s - (v - last) * np.expm1(-k * s) / k, float)
+
+    return path
+
+
 # Planes and what is cut out of them.
 
 

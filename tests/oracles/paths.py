@@ -80,6 +80,8 @@ def new_rows(paths: np.ndarray, end: float | np.ndarray = np.inf, came: np.ndarr
     """(paths, came, last, time, hit, normal) as row kernels take them."""
     paths = np.array(np.atleast_2d(paths), dtype=np.float64)
     count = len(paths)
+    # No drag.
+    paths = np.hstack([paths, np.zeros((count, 10 - paths.shape[1]))])
     arrivals = np.zeros((count, 3)) if came is None else np.array(np.broadcast_to(came, (count, 3)), dtype=np.float64)
     left = np.full((count, 2), -1, dtype=np.int64)
     if last is not None:

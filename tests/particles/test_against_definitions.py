@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -90,31 +91,48 @@ def make(kind: str, rng: np.random.Generator) -> tuple[Any, list[oracle.Sheet]]:
     return p.Surface(surface), oracle.terrain(z, 0.5)
 
 
-@pytest.mark.parametrize("curved", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_first_impacts(kind: str, curved: bool) -> None:
-    rng = np.random.default_rng(KINDS.index(kind))
+def compare(kind: str, motion: str, seed: int) -> tuple[int, int]:
+    """Three colliders of a kind, COUNT paths each: how many are sure, and how many of them hit."""
+    rng = np.random.default_rng(seed)
     hits = sure = 0
     for _ in range(3):
         collider, sheets = make(kind, rng)
         goal = [2.0, 2.0, 0.0] + rng.uniform(-1.5, 1.5, (COUNT, 3))
         x = goal + 6.0 * _directions(rng)
-        a = rng.normal(size=(COUNT, 3)) * 4.0 if curved else np.zeros((COUNT, 3))
-        v = (goal - x) - 0.5 * a
-        got = p.ParticleSystem(x, v, a if curved else None, lifetime=2.0).impacts([collider], 0.0, 2.0)
+        a = np.zeros((COUNT, 3)) if motion == "straight" else rng.normal(size=(COUNT, 3)) * 4.0
+        v, given = (goal - x) - 0.5 * a, {}
+        if motion == "drag":
+            # Rates from hardly any to a stop within a hundredth of the way; through the goal after a second or never.
+            rate, wind = 10.0 ** rng.uniform(-3.0, 2.0, COUNT), rng.normal(size=(COUNT, 3)) * 3.0
+            mass = rng.uniform(0.1, 2.0, COUNT)
+            given = {"drag": rate * mass, "mass": mass, "wind": wind}
+            last = wind + a / rate[:, None]
+            v = (goal - x - last) * (rate / -np.expm1(-rate))[:, None] + last
+        got = p.ParticleSystem(x, v, a if a.any() else None, lifetime=2.0, **given).impacts([collider], 0.0, 2.0)
         time = np.full(COUNT, np.inf)
         time[got.particle] = got.time
         for k in range(COUNT):
-            path = oracle.curved(x[k], v[k], a[k]) if curved else oracle.straight(x[k], v[k])
+            path = oracle.straight(x[k], v[k])
+            if motion == "curved":
+                path = oracle.curved(x[k], v[k], a[k])
+            elif motion == "drag":
+                path = oracle.dragged(x[k], v[k], a[k], rate[k], wind[k])
             want, doubt = oracle.first_impact(sheets, path, 2.0)
-            if doubt < 1e-5:
-                # Samples cannot tell a graze; the 50 digits of `test_accuracy.py` do.
+            if doubt < (1e-3 if motion == "drag" else 1e-5):
+                # Samples cannot tell a corner or a graze from a miss; the 50 digits of `test_accuracy.py` do.
                 continue
             sure += 1
             hits += want < np.inf
-            assert (time[k] < np.inf) == (want < np.inf), (kind, k, want, time[k])
+            assert (time[k] < np.inf) == (want < np.inf), (kind, motion, seed, k, want, time[k])
             if want < np.inf:
-                assert abs(time[k] - want) < 1e-9
+                assert abs(time[k] - want) < 1e-9, (kind, motion, seed, k, want, time[k])
+    return sure, hits
+
+
+@pytest.mark.parametrize("motion", ["straight", "curved", "drag"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_first_impacts(kind: str, motion: str) -> None:
+    sure, hits = compare(kind, motion, KINDS.index(kind))
     assert sure > COUNT
     assert hits > 10
 
@@ -123,3 +141,10 @@ def _directions(rng: np.random.Generator) -> np.ndarray:
     d = rng.normal(size=(COUNT, 3))
     d[:, 2] = np.abs(d[:, 2])
     return d / np.linalg.norm(d, axis=1, keepdims=True)
+
+
+if __name__ == "__main__":
+    # More draws on demand: python -m tests.particles.test_against_definitions 20
+    for draw in range(int(sys.argv[1])):
+        for one in KINDS:
+            print(draw, one, compare(one, "drag", 1000 + 100 * draw + KINDS.index(one)), flush=True)

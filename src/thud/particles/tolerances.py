@@ -28,3 +28,7 @@ START_ROUNDOFF = 128.0 * UNIT_ROUNDOFF
 #: A particle that would leave a collider along its normal more slowly than this, m/s, rests: under gravity
 #: its hop would be 50 nm high and take 0.2 ms, and the next one less.
 RESTING_SPEED = 1e-3
+
+#: Largest rate of drag, drag / mass, 1/s: a particle takes on the wind's velocity within a nanosecond, less than what times of
+#: impacts are promised to.
+MOST_RATE = 1e9

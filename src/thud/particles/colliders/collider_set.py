@@ -80,6 +80,31 @@ class ColliderSet:
         for place, collider in self.others:
             collider.earliest(rows, place, paths, came, last, time, hit, normal, status)
 
+    def earliest_dragged(
+        self, rows: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any
+    ) -> None:
+        """`earliest` where some of the paths have drag: those, and the others as if they were alone."""
+        from thud.particles.crossings.drag_elements import dragged_element_rows
+        from thud.particles.crossings.path_columns import PATH_DRAG
+
+        columns = (paths, came, last, time, hit, normal, status)
+        dragged = paths[:rows, PATH_DRAG] != 0.0
+        for drag in (False, True):
+            chosen = np.flatnonzero(dragged == drag)
+            if not len(chosen):
+                continue
+            part = [column[chosen] for column in columns]
+            if drag:
+                # Elements last: what they improve is no longer in doubt, which meshes leave as it is.
+                for place, collider in self.others:
+                    collider.earliest(len(chosen), place, *part)
+                if len(self.elements.ints):
+                    dragged_element_rows(0, len(chosen), self.elements, *part)
+            else:
+                self.earliest(len(chosen), *part)
+            for column, values in zip(columns[3:], part[3:]):
+                column[chosen] = values
+
 
 def as_set(colliders: Any) -> ColliderSet:
     """A set from a set, a list of colliders, or one collider."""

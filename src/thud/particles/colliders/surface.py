@@ -80,7 +80,7 @@ class Surface(Collider):
         wrong |= np.maximum(x, y) >= sides[np.where(wrong, 0, quad)]
         if wrong.any():
             raise InvalidInputError(f"parts: row {int(np.argmax(wrong))} is no patch of this surface")
-        rows = np.zeros((len(chosen), 9))
+        rows = np.zeros((len(chosen), 10))
         rows[:, :3] = places
         out = np.empty((len(chosen), 2))
         run_rows(patch_place_rows, len(chosen), None, *self.arrays, chosen, rows, out, np.empty((len(chosen), LOCAL)))

@@ -26,9 +26,13 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.geometry.predicates import two_diff, two_product
 from thud.particles.crossings.double_double import dd_dot_dd, dd_product, dd_scaled, dd_shifted, dd_sum
+from thud.particles.crossings.drag_cell import dragged_cell
+from thud.particles.crossings.drag_time import exact_phi_psi
 from thud.particles.crossings.path_box import (
     CAME,
+    DRAG,
     LOCAL,
+    PATH_DRAG,
     REST,
     SIZE,
     TURNS,
@@ -38,6 +42,7 @@ from thud.particles.crossings.path_box import (
     improves,
     narrow_box,
     path_pieces,
+    path_point,
     path_velocity,
     piece_begin,
     unit3,
@@ -50,6 +55,7 @@ from thud.particles.crossings.tolerances import (
     BLOB_RESOLUTION,
     BLOB_SHORTEST,
     BLOB_STEPS,
+    DRAG_SERIES,
     SEGMENT_EXACT,
     START_SAME,
     START_SLOPE,
@@ -81,6 +87,10 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
     pull = abs(local[A]) + abs(local[A + 1]) + abs(local[A + 2])
     off = 8.0 * UNIT_ROUNDOFF * (local[SIZE] + m * (fast + m * pull))
     off_speed = 4.0 * UNIT_ROUNDOFF * (fast + m * pull)
+    gx, gy, gz, bend = m * (local[V] + m * hx), m * (local[V + 1] + m * hy), m * (local[V + 2] + m * hz), 0.0
+    if local[DRAG] != 0.0:
+        (gx, gy, gz), v0, (hx, hy, hz), off, off_speed, bend = dragged_cell(local, m, w)
+        pull = 2.0 * (abs(hx) + abs(hy) + abs(hz)) * (1.0 + bend)
     speed = abs(v0[0]) + abs(v0[1]) + abs(v0[2])
     low, high, steep_low, steep_high, mid_low, mid_high = -threshold, -threshold, 0.0, 0.0, -threshold, -threshold
     weight, steep_weight = abs(threshold), 0.0
@@ -88,9 +98,7 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         if spans[j, 0] > end or spans[j, 1] < begin:
             continue
         k = items[j]
-        qx = local[X] - balls[k, 0] + m * (local[V] + m * hx)
-        qy = local[X + 1] - balls[k, 1] + m * (local[V + 1] + m * hy)
-        qz = local[X + 2] - balls[k, 2] + m * (local[V + 2] + m * hz)
+        qx, qy, qz = local[X] - balls[k, 0] + gx, local[X + 1] - balls[k, 1] + gy, local[X + 2] - balls[k, 2] + gz
         s, r2 = balls[k, STRENGTH], balls[k, INVERSE2]
         if balls.shape[1] > BALL:
             swift = speed + 2.0 * w * pull
@@ -116,12 +124,19 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         swift = speed + 2.0 * w * pull
         err = (2.0 * far * off + 24.0 * UNIT_ROUNDOFF * far * far) * r2 + 8.0 * UNIT_ROUNDOFF
         err_slope = (2.0 * (off * swift + far * off_speed) + 24.0 * UNIT_ROUNDOFF * far * swift) * r2
-        bend = k2 - abs(k3) * w
+        err_mid = err + 4.0 * UNIT_ROUNDOFF
+        if local[DRAG] != 0.0:
+            # The acceleration is known up to a factor, and the place on a long cell up to more than roundoff.
+            qh, more = abs(2.0 * (qx * hx + qy * hy + qz * hz)), bend * (2.0 + bend) * k4
+            err += (off * off + w * w * (bend * (qh + w * abs(k3)) + w * w * more)) * r2
+            loose = w * (bend * (2.0 * qh + 3.0 * w * abs(k3)) + 4.0 * w * w * more)
+            err_slope += (2.0 * off * off_speed + loose) * r2
+        curve = k2 - abs(k3) * w
         bent = k2 + abs(k3) * w + k4 * w * w
-        if bend > 0.0 and abs(k1) < 2.0 * bend * w:
-            least = k0 - k1 * k1 / (4.0 * bend)
+        if curve > 0.0 and abs(k1) < 2.0 * curve * w:
+            least = k0 - k1 * k1 / (4.0 * curve)
         else:
-            least = k0 - abs(k1) * w + bend * w * w
+            least = k0 - abs(k1) * w + curve * w * w
         most = k0 + abs(k1) * w + max(0.0, bent) * w * w
         g_low, g_high = max(0.0, 1.0 - most * r2 - err), max(0.0, 1.0 - max(0.0, least) * r2 + err)
         if g_high == 0.0:
@@ -130,8 +145,8 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
         low += min(s * cube_low, s * cube_high)
         high += max(s * cube_low, s * cube_high)
         weight += abs(s) * cube_high
-        g_mid, err = 1.0 - k0 * r2, err + 4.0 * UNIT_ROUNDOFF
-        g0, g1 = max(0.0, g_mid - err), max(0.0, g_mid + err)
+        g_mid = 1.0 - k0 * r2
+        g0, g1 = max(0.0, g_mid - err_mid), max(0.0, g_mid + err_mid)
         mid_low += min(s * g0 * g0 * g0, s * g1 * g1 * g1)
         mid_high += max(s * g0 * g0 * g0, s * g1 * g1 * g1)
         # g' = -(|q|^2)' / R^2.
@@ -154,8 +169,21 @@ def enclose(balls, items, spans, count, threshold, local, begin, end, out):
 
 
 @exact_device
+def _from_center(local, balls, k, t):
+    """p(t) - c in floats."""
+    if local[DRAG] != 0.0:
+        p = path_point(local, t)
+        return p[0] - balls[k, 0], p[1] - balls[k, 1], p[2] - balls[k, 2]
+    return (
+        local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A]),
+        local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1]),
+        local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2]),
+    )
+
+
+@exact_device
 def _place(local, balls, k, axis, t, t2):
-    """A coordinate of p(t) - c as a double-double; t2 = t^2."""
+    """A coordinate of p(t) - c as a double-double; t2 = t^2, with drag 2 psi(t)."""
     start = dd_sum(two_diff(local[X + axis], balls[k, CENTER + axis]), two_product(t, local[V + axis]))
     return dd_sum(start, dd_scaled(t2, 0.5 * local[A + axis]))
 
@@ -165,13 +193,11 @@ def blob_value(balls, items, count, threshold, local, t):
     """(h, h') at t, h from double-doubles."""
     h, steep = (-threshold, 0.0), 0.0
     v = path_velocity(local, t)
-    t2 = two_product(t, t)
+    t2 = two_product(t, t) if local[DRAG] == 0.0 else dd_shifted(exact_phi_psi(local[DRAG], t)[1], 2.0)
     for j in range(count):
         k = items[j]
         if balls.shape[1] > BALL:
-            x = local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A])
-            y = local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1])
-            z = local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2])
+            x, y, z = _from_center(local, balls, k, t)
             value, gx, gy, gz = segment_field(balls, k, x, y, z)
             h = dd_sum(h, (balls[k, STRENGTH] * value, 0.0))
             steep += balls[k, STRENGTH] * (gx * v[0] + gy * v[1] + gz * v[2])
@@ -192,9 +218,7 @@ def blob_normal(balls, items, count, local, t):
     nx, ny, nz, most, strongest = 0.0, 0.0, 0.0, -1.0, _I(-1)
     for j in range(count):
         k = items[j]
-        qx = local[X] - balls[k, 0] + t * (local[V] + 0.5 * t * local[A])
-        qy = local[X + 1] - balls[k, 1] + t * (local[V + 1] + 0.5 * t * local[A + 1])
-        qz = local[X + 2] - balls[k, 2] + t * (local[V + 2] + 0.5 * t * local[A + 2])
+        qx, qy, qz = _from_center(local, balls, k, t)
         if balls.shape[1] > BALL:
             s = balls[k, STRENGTH]
             value, gx, gy, gz = segment_field(balls, k, qx, qy, qz)
@@ -290,7 +314,9 @@ def scan(balls, items, spans, count, threshold, local, begin, end, side, since, 
         left -= 1
         enclose(balls, items, spans, count, threshold, local, b, e, out)
         sign = _sign(out[LOW], out[HIGH])
-        narrow = e - b <= least or out[HIGH] - out[LOW] <= BLOB_NOISE * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
+        narrow = out[HIGH] - out[LOW] <= BLOB_NOISE * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
+        # On a long cell of a path with drag a value is off by more than roundoff.
+        narrow = e - b <= least or (narrow and local[DRAG] * (e - b) <= DRAG_SERIES)
         if sign == 0 and (out[STEEP_LOW] > 0.0 or out[STEEP_HIGH] < 0.0):
             # Monotone: the sign at its end tells.
             enclose(balls, items, spans, count, threshold, local, e, e, out)
@@ -374,6 +400,7 @@ def load_path(paths, came, row, reach, local):
     """A path in the world frame."""
     for k in range(9):
         local[X + k], local[REST + k] = paths[row, k], 0.0
+    local[DRAG] = paths[row, PATH_DRAG]
     for k in range(3):
         local[CAME + k] = came[row, k]
     local[SIZE] = max(abs(local[X]), abs(local[X + 1]), abs(local[X + 2])) + reach

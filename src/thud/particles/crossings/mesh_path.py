@@ -17,8 +17,11 @@ from thud.geometry.exact_vec3 import drop_axis, load3
 from thud.geometry.predicates import two_diff
 from thud.particles.colliders.frame import ROTATION
 from thud.particles.crossings.double_double import dd_dot_dd, dd_product, dd_scaled, dd_shifted, dd_sum
+from thud.particles.crossings.drag_plane import dragged_plane_roots
+from thud.particles.crossings.drag_time import phi_psi
 from thud.particles.crossings.path_box import (
     CAME,
+    DRAG,
     LOCAL,
     REST,
     SIZE,
@@ -179,6 +182,10 @@ def _may_cross(planes, k, local, begin, end):
     c2 = 0.5 * (planes[k, 0] * local[A] + planes[k, 1] * local[A + 1] + planes[k, 2] * local[A + 2])
     first, last = c0 + begin * (c1 + begin * c2), c0 + end * (c1 + end * c2)
     away, later = c1 + 2.0 * begin * c2, c1 + 2.0 * end * c2
+    if local[DRAG] != 0.0:
+        one, other = phi_psi(local[DRAG], begin), phi_psi(local[DRAG], end)
+        first, last = c0 + begin * c1 + 2.0 * one[1] * c2, c0 + end * c1 + 2.0 * other[1] * c2
+        away, later = c1 + 2.0 * one[0] * c2, c1 + 2.0 * other[0] * c2
     size = abs(planes[k, 0]) + abs(planes[k, 1]) + abs(planes[k, 2])
     least = 2.0 * START_SAME * size * path_size(local, end)
     if (first > least and last > least) or (first < -least and last < -least):
@@ -198,7 +205,11 @@ def triangle_time(planes, corners, k, local, same, last, best):
     c0 = dd_sum(dd_dot_dd(n, _exact3(local, X)), (-planes[k, 3], -planes[k, 7]))
     c1 = dd_dot_dd(n, _exact3(local, V))
     c2 = dd_shifted(dd_dot_dd(n, _exact3(local, A)), 0.5)
-    near, far = plane_roots(c0, c1, c2)
+    if local[DRAG] != 0.0:
+        # Two times after the start, or inf; of a start on the plane its root is none of them.
+        near, far = dragged_plane_roots(local[DRAG], c0, c1, dd_shifted(c2, 2.0), best)
+    else:
+        near, far = plane_roots(c0, c1, c2)
     size = abs(high[0]) + abs(high[1]) + abs(high[2])
     if last or abs(c0[0]) <= (START_SAME if same else START_ROUNDOFF) * size * local[SIZE]:
         # The particle starts on the plane, and the root near 0 is where it has been, unless it would pass through.
@@ -210,6 +221,8 @@ def triangle_time(planes, corners, k, local, same, last, best):
         if not last and through:
             if in_triangle(corners, k, high, (local[X], local[X + 1], local[X + 2]), START_SAME * local[SIZE]):
                 return 0.0
+        elif local[DRAG] != 0.0:
+            near, far = dragged_plane_roots(local[DRAG], (0.0, 0.0), c1, dd_shifted(c2, 2.0), best)
         else:
             near = math.inf
     if far < near:

@@ -8,7 +8,8 @@ difference of the two is a polynomial that its own Taylor expansion gives exactl
 So, for any matrix Y, roots obey d = -Y F(m) + (I - Y J) d - Y g da db + Y (acceleration / 2) dtau^2 (Krawczyk 1969); with Y
 near the inverse of J the right side is a small box. What of the cell is outside of it holds no root; if it is well inside the
 cell, there is one, and J is regular throughout, so that the path crosses the patch. Cells that do not shrink are halved. All
-boxes are widened by a bound of the roundoff.
+boxes are widened by a bound of the roundoff. With drag the last term is acceleration psi(dtau) (`drag_time.py`), bounded in
+the same way over short cells.
 
 - A cell smaller than PATCH_RESOLUTION, or in which F is nothing but roundoff, is decided by Newton's method, which must find a
   simple root there: a path that touches the patch or lies in it does not cross it.
@@ -27,8 +28,10 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud.geometry.exact_vec3 import cross, dot, sub
 from thud.geometry.predicates import two_diff
 from thud.particles.crossings.double_double import dd_product, dd_shifted, dd_sum
-from thud.particles.crossings.path_box import CAME, REST, SIZE, A, V, X, path_velocity, unit3
+from thud.particles.crossings.drag_time import cell_bend, exact_phi_psi, phi_psi
+from thud.particles.crossings.path_box import CAME, DRAG, REST, SIZE, A, V, X, path_velocity, unit3
 from thud.particles.crossings.tolerances import (
+    DRAG_SERIES,
     PATCH_CELLS,
     PATCH_GAIN,
     PATCH_NEAR,
@@ -82,6 +85,10 @@ def _place_exactly(local, corners, axis, t):
     """A coordinate of p(t) - p00, t a double-double; a double-double."""
     x = dd_sum((local[X + axis], local[REST + X + axis]), (-corners[0, axis], 0.0))
     v, a = (local[V + axis], local[REST + V + axis]), (local[A + axis], local[REST + A + axis])
+    if local[DRAG] != 0.0:
+        slow, twice = exact_phi_psi(local[DRAG], t[0])
+        twice = dd_sum(twice, (slow[0] * t[1], 0.0))
+        return dd_sum(x, dd_sum(dd_product(t, v), dd_product(twice, a)))
     return dd_sum(x, dd_product(t, dd_sum(v, dd_product(t, dd_shifted(a, 0.5)))))
 
 
@@ -106,13 +113,20 @@ def _solve(ja, jb, jt, r):
     return True, -dot(cross(jb, jt), r) / whole, -dot(cross(jt, ja), r) / whole, -dot(n, r) / whole
 
 
-@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, f8, f8")
-def patch_newton(e, f, g, y, v, acc, a, b, s):
+@exact_device
+def _time_terms(rate, s):
+    """(s, s^2 / 2), with drag (phi(s), psi(s))."""
+    return (s, 0.5 * s * s) if rate == 0.0 else phi_psi(rate, s)
+
+
+@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, f8, f8, f8")
+def patch_newton(e, f, g, y, v, acc, rate, a, b, s):
     """(converged, a, b, s): a e + b f + a b g = y + s v + s^2 acc / 2 by Newton's method in floats."""
     for _ in range(_STEPS):
+        slow, twice = _time_terms(rate, s)
         p = _sum3(e, a, f, b, g, a * b)
-        q = _sum3(y, 1.0, v, s, acc, 0.5 * s * s)
-        jt = (-v[0] - s * acc[0], -v[1] - s * acc[1], -v[2] - s * acc[2])
+        q = _sum3(y, 1.0, v, s, acc, twice)
+        jt = (-v[0] - slow * acc[0], -v[1] - slow * acc[1], -v[2] - slow * acc[2])
         regular, da, db, ds = _solve(_sum3(e, 1.0, g, b, g, 0.0), _sum3(f, 1.0, g, a, g, 0.0), jt, sub(p, q))
         if not regular:
             return False, a, b, s
@@ -193,8 +207,8 @@ def _cut(middle, half, low, high):
     return middle + 0.5 * (low + high), 0.5 * (high - low)
 
 
-@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, vec3, f8, f8[:,::1], i8")
-def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
+@exact_kernel(inner="vec3, vec3, vec3, vec3, vec3, vec3, f8, vec3, f8, f8[:,::1], i8")
+def shrink_cell(e, f, g, y, v, acc, rate, size, flat, cells, k):
     """What becomes of cell k: 0 it holds no crossing, 1 just one, 2 it has shrunk, 3 it has not, 4 it is nothing but roundoff.
     Writes it shrunk.
 
@@ -202,9 +216,24 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     """
     a, b, s, wa, wb, ws = cells[k, 0], cells[k, 1], cells[k, 2], cells[k, 3], cells[k, 4], cells[k, 5]
     ja, jb = _sum3(e, 1.0, g, b, g, 0.0), _sum3(f, 1.0, g, a, g, 0.0)
-    jt = (-v[0] - s * acc[0], -v[1] - s * acc[1], -v[2] - s * acc[2])
-    r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, 0.5 * s * s))
+    slow, twice = _time_terms(rate, s)
+    jt = (-v[0] - slow * acc[0], -v[1] - slow * acc[1], -v[2] - slow * acc[2])
+    r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, v, s, acc, twice))
     noise = (PATCH_NOISE * size[0], PATCH_NOISE * size[1], PATCH_NOISE * size[2])
+    long = rate * ws > DRAG_SERIES
+    if long:
+        # A line with the last velocity, and what is left of the exponential (`drag_cell.py`): such a cell is only cut down.
+        early, late, one = math.exp(-rate * (s - ws)), math.exp(-rate * (s + ws)), 1.0 / rate
+        spread, back = 0.5 * one * one * (early - late), one * one * (1.0 - 0.5 * (early + late))
+        u = (v[0] + one * acc[0], v[1] + one * acc[1], v[2] + one * acc[2])
+        jt = (-u[0], -u[1], -u[2])
+        r = sub(_sum3(e, a, f, b, g, a * b), _sum3(y, 1.0, u, s, acc, -back))
+        noise = (noise[0] + spread * abs(acc[0]), noise[1] + spread * abs(acc[1]), noise[2] + spread * abs(acc[2]))
+        acc = (0.0, 0.0, 0.0)
+    elif rate != 0.0:
+        # No larger in the whole cell.
+        most = math.exp(-rate * s) * (1.0 + cell_bend(rate, ws))
+        acc = (most * acc[0], most * acc[1], most * acc[2])
     # Along the axes, then along the normal: F keeps away from 0.
     for i in range(3):
         reach = abs(ja[i]) * wa + abs(jb[i]) * wb + abs(g[i]) * wa * wb + ws * (abs(jt[i]) + 0.5 * ws * abs(acc[i]))
@@ -217,7 +246,7 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     if abs(dot(n, r)) > reach + off:
         return 0
     if abs(dot(n, r)) + reach <= off:
-        return 4
+        return 3 if long else 4
     if not abs(whole) > flat * math.sqrt(dot(n, n) * dot(jt, jt)):
         return 3
     ya, yb = cross(jb, jt), cross(jt, ja)
@@ -226,7 +255,7 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     low_s, high_s, off_s = _image(n, whole, r, g, acc, noise, wa * wb, ws)
     if low_a > wa or high_a < -wa or low_b > wb or high_b < -wb or low_s > ws or high_s < -ws:
         return 0
-    if low_a > -wa and high_a < wa and low_b > -wb and high_b < wb and low_s > -ws and high_s < ws:
+    if not long and low_a > -wa and high_a < wa and low_b > -wb and high_b < wb and low_s > -ws and high_s < ws:
         # A contraction, if its second-order part is below half the cell.
         if (
             2.0 * _bend(ya, whole, g, acc, wa * wb, ws) < wa
@@ -238,7 +267,7 @@ def shrink_cell(e, f, g, y, v, acc, size, flat, cells, k):
     b, hb = _cut(b, wb, low_b, high_b)
     s, hs = _cut(s, ws, low_s, high_s)
     _put(cells, k, a, b, s, ha, hb, hs)
-    if ha <= 2.0 * off_a and hb <= 2.0 * off_b and hs <= 2.0 * off_s:
+    if not long and ha <= 2.0 * off_a and hb <= 2.0 * off_b and hs <= 2.0 * off_s:
         return 4
     return 2 if ha < PATCH_GAIN * wa or hb < PATCH_GAIN * wb or hs < PATCH_GAIN * ws else 3
 
@@ -275,7 +304,13 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         speed = math.sqrt(dot(v, v))
         if speed > 0.0:
             begin = -4.0 * START_ROUNDOFF * local[SIZE] / speed
+    rate = local[DRAG]
+    if rate != 0.0:
+        begin = max(begin, -DRAG_SERIES / rate)
     y, v, acc = path_from_corner(corners, local, begin), path_velocity(local, begin), (local[A], local[A + 1], local[A + 2])
+    if rate != 0.0:
+        less = math.exp(-rate * begin)
+        acc = (less * acc[0], less * acc[1], less * acc[2])
     span = end - begin
     ae, af, ag = _abs3(e), _abs3(f), _abs3(g)
     size = (
@@ -283,10 +318,17 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         2.0 * (ae[1] + af[1] + ag[1]) + abs(y[1]) + span * (abs(v[1]) + span * abs(acc[1])),
         2.0 * (ae[2] + af[2] + ag[2]) + abs(y[2]) + span * (abs(v[2]) + span * abs(acc[2])),
     )
+    if rate != 0.0:
+        _slow, twice = phi_psi(rate, span)
+        size = (
+            2.0 * (ae[0] + af[0] + ag[0]) + abs(y[0]) + span * abs(v[0]) + 2.0 * twice * abs(acc[0]),
+            2.0 * (ae[1] + af[1] + ag[1]) + abs(y[1]) + span * abs(v[1]) + 2.0 * twice * abs(acc[1]),
+            2.0 * (ae[2] + af[2] + ag[2]) + abs(y[2]) + span * abs(v[2]) + 2.0 * twice * abs(acc[2]),
+        )
     wide_a, wide_b = math.sqrt(dot(e, e)) + math.sqrt(dot(g, g)), math.sqrt(dot(f, f)) + math.sqrt(dot(g, g))
     if not (wide_a > 0.0 and wide_b > 0.0 and span >= 0.0):
         return none
-    fast = math.sqrt(dot(v, v)) + span * math.sqrt(dot(acc, acc))
+    fast = math.sqrt(dot(v, v)) + (span if rate == 0.0 else phi_psi(rate, span)[0]) * math.sqrt(dot(acc, acc))
     least = PATCH_RESOLUTION * (wide_a + wide_b + fast * span)
     half = 0.5 + PATH_PATCH_EDGE
     slack = PATCH_TIME * end
@@ -306,7 +348,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
             if lower < found:
                 return lower, 0.5, 0.5, _I(1)
             break
-        outcome = shrink_cell(e, f, g, y, v, acc, size, PATCH_TOUCH, cells, depth)
+        outcome = shrink_cell(e, f, g, y, v, acc, rate, size, PATCH_TOUCH, cells, depth)
         if outcome == 0:
             continue
         if outcome == 2:
@@ -317,7 +359,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
         )  # fmt: skip
         small = wide_a * wa + wide_b * wb + fast * ws <= least
         if outcome == 1 or outcome == 4 or small:
-            done, ra, rb, rs = patch_newton(e, f, g, y, v, acc, a, b, s)
+            done, ra, rb, rs = patch_newton(e, f, g, y, v, acc, rate, a, b, s)
             if done:
                 done, ra, rb, tau = patch_polish(corners, local, ra, rb, begin + rs)
                 near = abs(ra - a) <= 2.0 * wa + PATCH_NEAR and abs(rb - b) <= 2.0 * wb + PATCH_NEAR
@@ -331,7 +373,7 @@ def patch_time(corners, local, begin, end, best, same, last, cells):
             if outcome == 4 or small:
                 continue
         # Halve along what is longest in space.
-        if fast * ws >= wide_a * wa and fast * ws >= wide_b * wb:
+        if (fast * ws >= wide_a * wa and fast * ws >= wide_b * wb) or rate * ws > DRAG_SERIES:
             ws *= 0.5
             _put(cells, depth, a, b, s + ws, wa, wb, ws)
             _put(cells, depth + 1, a, b, s - ws, wa, wb, ws)

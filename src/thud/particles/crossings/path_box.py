@@ -1,11 +1,14 @@
 """A path p(tau) = x + tau (v + tau a / 2) and boxes: when it may be in them. Eq. (3.4), (3.7).
 
+With drag (`drag_time.py`) it is x + tau v + psi(tau) a, the rate in the column DRAG, and all of this holds too: then the times
+are bounded by chords and tangents of its coordinates (`drag_box.py`).
+
 Between the times at which one of its coordinates turns round a path is monotone along each axis, so over an interval of time
 its exact box is that of its two ends, and the times at which it is in a box are an interval, whose ends are roots of one
 quadratic each. Boxes are widened by a bound of the roundoff (PATH_SLACK), so that no time is lost.
 
-A path's row `local`: x, v, a in the collider's frame, in floats and what the floats leave (`colliders/frame.py`), the velocity
-of arrival, and lengths.
+A path's row `local` (`path_columns.py`): x, v, a in the collider's frame, in floats and what the floats leave
+(`colliders/frame.py`), the velocity of arrival, and lengths.
 """
 
 from __future__ import annotations
@@ -15,12 +18,11 @@ import math
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.colliders.frame import INVERSE, INVERSE_REST, REACH, SHIFT, SHIFT_REST
 from thud.particles.crossings.double_double import dd_dot_scaled, dd_sum
+from thud.particles.crossings.drag_box import dragged_narrow, dragged_pieces, dragged_point
+from thud.particles.crossings.drag_time import phi_psi
+from thud.particles.crossings.path_columns import CAME, DRAG, PATH_DRAG, REST, SIZE, SLACK, TURNS, A, V, X
+from thud.particles.crossings.path_columns import LOCAL as LOCAL
 from thud.particles.crossings.tolerances import PATH_MARGIN, PATH_SLACK
-
-# Columns of a path's row: place, velocity, acceleration; the rest of the three; velocity of arrival; the largest coordinate of
-# the path's start and of the collider; the slack of boxes; up to three times at which a coordinate turns, then the end.
-X, V, A, REST, CAME, SIZE, SLACK, TURNS = 0, 3, 6, 9, 18, 21, 22, 23
-LOCAL = 27
 
 
 @exact_device
@@ -51,6 +53,7 @@ def path_into_frame(frame, paths, row, local):
     for i in range(3):
         local[X + i] = _turned(frame, x, i) + frame[SHIFT + i]
         local[V + i], local[A + i] = _turned(frame, v, i), _turned(frame, a, i)
+    local[DRAG] = paths[row, PATH_DRAG]
     local[SIZE] = _largest(x[0], x[1], x[2]) + frame[REACH]
 
 
@@ -68,19 +71,24 @@ def path_exactly(frame, paths, came, row, local):
 
 @exact_device
 def coordinate(local, axis, tau):
-    """One coordinate of the path at tau."""
+    """One coordinate of a path without drag at tau."""
     return local[X + axis] + tau * (local[V + axis] + 0.5 * tau * local[A + axis])
 
 
 @exact_device
 def path_point(local, tau):
     """p(tau)."""
+    if local[DRAG] != 0.0:
+        return dragged_point(local, tau)
     return coordinate(local, 0, tau), coordinate(local, 1, tau), coordinate(local, 2, tau)
 
 
 @exact_device
 def path_velocity(local, tau):
     """p'(tau)."""
+    if local[DRAG] != 0.0:
+        f = phi_psi(local[DRAG], tau)[0]
+        return local[V] + f * local[A], local[V + 1] + f * local[A + 1], local[V + 2] + f * local[A + 2]
     return local[V] + tau * local[A], local[V + 1] + tau * local[A + 1], local[V + 2] + tau * local[A + 2]
 
 
@@ -88,6 +96,8 @@ def path_velocity(local, tau):
 def path_size(local, tau):
     """A length as large as all that is added up in p(tau)."""
     v, a = _largest(local[V], local[V + 1], local[V + 2]), _largest(local[A], local[A + 1], local[A + 2])
+    if local[DRAG] != 0.0:
+        return local[SIZE] + tau * v + phi_psi(local[DRAG], tau)[1] * a
     return local[SIZE] + tau * (v + 0.5 * tau * a)
 
 
@@ -118,6 +128,8 @@ def last_within(x, v, a, low, high):
 def path_pieces(local, end, low, high):
     """How many pieces, each monotone along all axes, the path has until `end` or until it has left a box for good; 0 if it
     never is in it, or does not move. Piece k reaches from TURNS + k - 1 (the first from 0) to TURNS + k. Sets the slack."""
+    if local[DRAG] != 0.0:
+        return dragged_pieces(local, end, low, high)
     moves = False
     for axis in range(3):
         x, v, a = local[X + axis], local[V + axis], local[A + axis]
@@ -176,6 +188,8 @@ def narrow_axis(x, v, a, low, high, begin, end):
 def narrow_box(local, lx, ly, lz, ux, uy, uz, begin, end):
     """The times of [begin, end], a monotone piece, at which the path may be in a box; begin > end: never."""
     slack = local[SLACK]
+    if local[DRAG] != 0.0:
+        return dragged_narrow(local, lx - slack, ly - slack, lz - slack, ux + slack, uy + slack, uz + slack, begin, end)
     begin, end = narrow_axis(local[X], local[V], local[A], lx - slack, ux + slack, begin, end)
     if begin <= end:
         begin, end = narrow_axis(local[X + 1], local[V + 1], local[A + 1], ly - slack, uy + slack, begin, end)

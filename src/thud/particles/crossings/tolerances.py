@@ -120,3 +120,35 @@ PATCH_TIME = 4.0 * UNIT_ROUNDOFF
 
 #: Roundoff of F, a part of the magnitudes that are added up in it.
 PATCH_NOISE = 32.0 * UNIT_ROUNDOFF
+
+#: Linear drag (`crossings/drag_time.py`). psi is summed as a series up to this rate times time: fifteen terms are right to
+#: roundoff. With 32 digits nineteen terms are up to the other.
+DRAG_SERIES = 0.5
+DRAG_SERIES_EXACT = 0.125
+
+#: Below this rate times time there is no drag within roundoff; the product may have lost its digits.
+DRAG_NONE = 1e-20
+
+#: Beyond this rate times time what is left of the exponential is less than the 32nd digit.
+DRAG_ENDED = 75.0
+
+#: From this rate times time on a path is straight within roundoff: exp(-44) is 8e-20. What comes after is looked at by itself.
+DRAG_STRAIGHT = 44.0
+
+#: The last time that is looked at along a path with drag of a particle that lives for ever, s: no query asks for later ones.
+DRAG_FARTHEST = 4e30
+
+#: Most steps along tangents or chords to where a coordinate leaves a box for good (a count), and the part of the time below
+#: which a further one gains nothing: any of them is late enough.
+DRAG_STEPS = 128
+DRAG_CLOSE = 1e-3
+
+#: Paths with drag and quadrics (`crossings/drag_quadric.py`), as for blobs: cells of time are halved down to this part of
+#: their own time, nor over which h changes by no more than DRAG_NOISE times the roundoff of one value. Most cells of one search
+#: (a count): a generic one takes ten to fifty. Then the answer is a lower bound.
+DRAG_RESOLUTION = 2.0**-44
+DRAG_NOISE = 4.0
+DRAG_CELLS = 8192
+
+#: The box of a quadric is widened by this part of it, where its side is told from roundoff.
+DRAG_BOX = 1e-6

@@ -137,8 +137,9 @@ def of_particles(values: Floats, particle: Ints) -> Floats:
     return values[particle] if len(values) > 1 else np.broadcast_to(values, len(particle))
 
 
-def in_time_order(ints: Ints, reals: Floats, mass: Floats, threads: int | None) -> ParticleImpacts:
-    """Impacts from the integers and numbers of events (`response.py`); mass: one a particle, or one for all."""
+def in_time_order(ints: Ints, reals: Floats, mass: Floats, radius: Floats, threads: int | None) -> ParticleImpacts:
+    """Impacts from the integers and numbers of events (`response.py`); mass and radius: one a particle, or one for
+    all."""
     count = len(ints)
     order, ends = np.empty(count, np.int64), np.zeros(count, np.int64)
     # Side by side: most of the sorting is waiting for memory.
@@ -153,5 +154,6 @@ def in_time_order(ints: Ints, reals: Floats, mass: Floats, threads: int | None) 
     run_rows(take_rows, count, threads, ints, reals, order, columns, time, point, normal, velocity, speed, status)
     particle, generation, collider, part, bounce = columns
     return ParticleImpacts(
-        particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status, of_particles(mass, particle)
-    )
+        particle, generation, collider, part, bounce, time, point, normal, velocity, speed, status,
+        of_particles(mass, particle), of_particles(radius, particle),
+    )  # fmt: skip

@@ -141,5 +141,7 @@ def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
         ints, when, point, normal, velocity, speed, status,
     )  # fmt: skip
     particle, generation, collider, part, bounce = ints
-    mass = of_particles(system._mass, particle)
-    return ParticleImpacts(particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status, mass)
+    mass, radius = of_particles(system._mass, particle), of_particles(system._size, particle)
+    return ParticleImpacts(
+        particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status, mass, radius
+    )

@@ -28,7 +28,7 @@ class FlightRows(NamedTuple):
     clock: Floats
     """(R, 4) birth of the generation, age at the start of the flight, lifetime, longest time of the flight, seconds."""
     paths: Floats
-    """(R, 9) x, v, a, world frame."""
+    """(R, 10) x, v, a at the start of the flight, world frame; rate of drag, 1/s (`crossings/drag_time.py`)."""
     came: Floats
     """(R, 3) velocity of arrival at x, 0 at birth and along a surface."""
     last: Ints
@@ -48,7 +48,7 @@ class FlightRows(NamedTuple):
 def new_rows(size: int) -> FlightRows:
     """Room for so many."""
     return FlightRows(
-        np.zeros((size, ROW), np.int64), np.empty((size, 4)), np.empty((size, 9)), np.empty((size, 3)),
+        np.zeros((size, ROW), np.int64), np.empty((size, 4)), np.empty((size, 10)), np.empty((size, 3)),
         np.empty((size, 2), np.int64), np.empty(size), np.empty((size, 2), np.int64), np.empty((size, 3)),
         np.empty(size, np.uint8), np.zeros((size, 3)),
     )  # fmt: skip

@@ -49,14 +49,18 @@ class Chunk:
         self.colliders = colliders
         self.settings = (
             system._bounces, system._slides, colliders.elements, colliders.first_elements, colliders.materials,
-            system._acceleration,
+            system._pull,
         )  # fmt: skip
+        self.drag = system._drags
 
     def earliest(self, rows: int) -> None:
         """The earliest crossing of the first rows."""
         f = self.flights
         begin_round(rows, f)
-        self.colliders.earliest(rows, f.paths, f.came, f.last, f.time, f.hit, f.normal, f.status)
+        if self.drag:
+            self.colliders.earliest_dragged(rows, f.paths, f.came, f.last, f.time, f.hit, f.normal, f.status)
+        else:
+            self.colliders.earliest(rows, f.paths, f.came, f.last, f.time, f.hit, f.normal, f.status)
 
     def take_saved(self, count: int, saved: list[FlightRows]) -> None:
         """A copy of what was saved."""
@@ -83,7 +87,7 @@ def _in_chunks(
         for begin in range(start, stop, CHUNK):
             rows = min(CHUNK, stop - begin)
             start_rows(
-                begin, begin + rows, system._position, system._velocity, system._acceleration, system._spreads,
+                begin, begin + rows, system._position, system._velocity, system._pull, system._spreads, system._rate,
                 system._birth, system._lifetime, system._key, first, ends, chunk.flights,
             )  # fmt: skip
             low, high = np.searchsorted(places, (begin, begin + rows))
@@ -97,7 +101,7 @@ def _in_chunks(
 def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1: float, threads: int | None) -> ParticleImpacts:
     """All events in [t0, t1), in time order."""
     colliders.make_ready()
-    if system._bounces < 0 and len(colliders.elements.ints) and not colliders.others:
+    if system._bounces < 0 and not system._drags and len(colliders.elements.ints) and not colliders.others:
         return first_impacts(system, colliders, t0, t1, threads)
     first, count = living_generations(system, t0, t1, threads)
     found: list[tuple[int, int, Ints, Floats]] = []
@@ -132,7 +136,7 @@ def gather_events(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     found.sort(key=lambda piece: piece[:2])
     ints = np.concatenate([piece[2] for piece in found] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([piece[3] for piece in found] or [np.empty((0, EVENT_REALS))])
-    return in_time_order(ints, reals, system._mass, threads)
+    return in_time_order(ints, reals, system._mass, system._size, threads)
 
 
 def states_at(

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
+from thud.particles.crossings.path_columns import PATH_DRAG
 from thud.particles.flight.flight_rows import (
     AGE,
     BIRTH,
@@ -106,11 +107,18 @@ def start_generation(positions, velocities, accelerations, spreads, seed, partic
         paths_out[row, axis], paths_out[row, 3 + axis], paths_out[row, 6 + axis] = x[axis], v[axis], a[axis]
 
 
-@exact_kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights")
+@exact_device
+def flight_acceleration(a, v, rate):
+    """Acceleration at the start of a flight with velocity v; a: all of it but the drag's part of v."""
+    return (a[0] - rate * v[0], a[1] - rate * v[1], a[2] - rate * v[2]) if rate != 0.0 else a
+
+
+@exact_kernel("i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], u8, i8[::1], i8[::1], flights")
 def start_rows(
-    start, stop, positions, velocities, accelerations, spreads, births, lifetimes, seed, first, ends, flights_out
+    start, stop, positions, velocities, accelerations, spreads, rates, births, lifetimes, seed, first, ends, flights_out
 ):  # fmt: skip
-    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to each particle's last."""
+    """Rows [start, stop) of all generations of all particles, particle by particle. ends: rows up to each particle's last.
+    accelerations: with those of the wind."""
     particle = np.searchsorted(ends, start, side="right")
     for row in range(start, stop):
         while ends[particle] <= row:
@@ -124,7 +132,12 @@ def start_rows(
         for axis in range(3):
             flights_out.came[at, axis] = 0.0
         flights_out.last[at, 0], flights_out.last[at, 1] = -1, -1
-        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, flights_out.paths, at)
+        paths = flights_out.paths
+        start_generation(positions, velocities, accelerations, spreads, seed, particle, generation, paths, at)
+        rate = rates[particle if rates.shape[0] > 1 else 0]
+        paths[at, PATH_DRAG] = rate
+        a, v = (paths[at, 6], paths[at, 7], paths[at, 8]), (paths[at, 3], paths[at, 4], paths[at, 5])
+        paths[at, 6], paths[at, 7], paths[at, 8] = flight_acceleration(a, v, rate)
         birth = births[particle if births.shape[0] > 1 else 0]
         lifetime = lifetimes[particle if lifetimes.shape[0] > 1 else 0]
         clock[at, BIRTH], clock[at, AGE], clock[at, LIFE] = birth_of(birth, lifetime, generation), 0.0, lifetime

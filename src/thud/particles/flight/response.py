@@ -11,7 +11,9 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
+from thud.particles.crossings.drag_time import dragged_place, dragged_velocity
 from thud.particles.crossings.elements import dot3, path_at
+from thud.particles.crossings.path_columns import PATH_DRAG
 from thud.particles.flight.flight_rows import (
     AGE,
     BIRTH,
@@ -29,7 +31,8 @@ from thud.particles.flight.flight_rows import (
     STALL,
     UNTIL,
 )
-from thud.particles.flight.slide import edge_time, is_plane, slide_acceleration
+from thud.particles.flight.motion import flight_acceleration
+from thud.particles.flight.slide import dragged_edge_time, dragged_stop, edge_time, is_plane, slide_acceleration
 from thud.particles.flight.tolerances import (
     SLIDE_HEIGHT,
     SLIDE_LANDING,
@@ -84,6 +87,14 @@ def velocity_at(v, a, t):
 
 
 @exact_device
+def arrival(x, v, a, rate, t):
+    """(g(t), g'(t)) of a path with drag of this rate, or 0."""
+    if rate != 0.0:
+        return dragged_place(x, v, a, rate, t), dragged_velocity(v, a, rate, t)
+    return path_at(x, v, a, t), velocity_at(v, a, t)
+
+
+@exact_device
 def row3(array, k, at):
     """Three numbers of a row."""
     return array[k, at], array[k, at + 1], array[k, at + 2]
@@ -91,7 +102,8 @@ def row3(array, k, at):
 
 @exact_device
 def next_flight(flights, k, kept, p, v, a, w, span, mode, impacts, collider, part):
-    """Row `kept` becomes the flight that follows row k's after `span`: from p with v and a, where it arrived with w."""
+    """Row `kept` becomes the flight that follows row k's after `span`: from p with v and a, where it arrived with w. a: but for
+    the drag's part of v."""
     row, clock, paths, came, last = flights.row, flights.clock, flights.paths, flights.came, flights.last
     slow = span < SLIDE_STUCK * SLIDE_TIME and row[k, MODE] != FREE
     stall = row[k, STALL] + 1 if slow else np.int64(0)
@@ -99,7 +111,9 @@ def next_flight(flights, k, kept, p, v, a, w, span, mode, impacts, collider, par
     row[kept, MODE], row[kept, FLIGHTS], row[kept, STALL] = mode, row[k, FLIGHTS] + 1, stall
     age = clock[k, AGE] + span
     clock[kept, BIRTH], clock[kept, AGE], clock[kept, LIFE], clock[kept, UNTIL] = clock[k, BIRTH], age, clock[k, LIFE], math.inf
-    before = (came[k, 0], came[k, 1], came[k, 2])
+    before, rate = (came[k, 0], came[k, 1], came[k, 2]), paths[k, PATH_DRAG]
+    a = flight_acceleration(a, v, rate)
+    paths[kept, PATH_DRAG] = rate
     for axis in range(3):
         paths[kept, axis], paths[kept, 3 + axis], paths[kept, 6 + axis] = p[axis], v[axis], a[axis]
         # At a corner, where it hits again at once, the particle has arrived with the velocity before.
@@ -153,6 +167,7 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
         return ENDED
     pull = (a[0] + press * n[0], a[1] + press * n[1], a[2] + press * n[2])
     moves, straight, along, stops = slide_acceleration(v, pull, friction * max(press, 0.0))
+    rate = flights.paths[k, PATH_DRAG]
     if press >= 0.0 and not moves:
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
@@ -168,7 +183,10 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
         m = row3(flights.slope, k, 0)
         n = (n[0] + m[0], n[1] + m[1], n[2] + m[2])
     elif press >= 0.0 and straight and is_plane(elements, e):
-        until = edge_time(elements, e, p, v, along)
+        if rate != 0.0:
+            until, stops = dragged_edge_time(elements, e, p, v, along, rate), dragged_stop(v, along, rate)
+        else:
+            until = edge_time(elements, e, p, v, along)
         if until > 0.0:
             next_flight(flights, k, kept, p, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
             for axis in range(3):
@@ -188,7 +206,7 @@ def after_slide(flights, k, kept, elements, first, materials, accelerations):
     particle = flights.row[k, PARTICLE]
     a = row3(accelerations, particle if accelerations.shape[0] > 1 else 0, 0)
     x, v, along = row3(paths, k, 0), row3(paths, k, 3), row3(paths, k, 6)
-    p, w = path_at(x, v, along, span), velocity_at(v, along, span)
+    p, w = arrival(x, v, along, paths[k, PATH_DRAG], span)
     # A stop leaves nothing but roundoff.
     if dot3(w, w) <= SLIDE_STOPPED * SLIDE_STOPPED * dot3(v, v):
         w = (0.0, 0.0, 0.0)
@@ -207,14 +225,14 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     """
     t, mode = flights.time[k], flights.row[k, MODE]
     x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
-    p, w = path_at(x, v, a, t), velocity_at(v, a, t)
+    p, w = arrival(x, v, a, flights.paths[k, PATH_DRAG], t)
     n = towards(row3(flights.normal, k, 0), w)
     collider, part, impacts = flights.hit[k, 0], flights.hit[k, 1], flights.row[k, IMPACTS]
     if bounces < 0:
         end_flight(flights, k, kept, p, t, GONE, impacts + 1)
         return ENDED, False
-    if mode == SLIDE:
-        # Along a plane it is pulled by less than all of the acceleration.
+    if mode == SLIDE or flights.paths[k, PATH_DRAG] != 0.0:
+        # Along a plane it is pulled by less than all of the acceleration; with drag the flight's is that of its start.
         particle = flights.row[k, PARTICLE]
         a = row3(accelerations, particle if accelerations.shape[0] > 1 else 0, 0)
     approach = -dot3(n, w)
@@ -254,7 +272,7 @@ def keep_row(flights, k, saved, at):
         saved.row[at, j] = flights.row[k, j]
     for j in range(4):
         saved.clock[at, j] = flights.clock[k, j]
-    for j in range(9):
+    for j in range(PATH_DRAG + 1):
         saved.paths[at, j] = flights.paths[k, j]
     for j in range(3):
         saved.came[at, j], saved.slope[at, j] = flights.came[k, j], flights.slope[k, j]
@@ -286,13 +304,14 @@ def respond(
         else:
             t = flights.time[k]
             x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
+            rate = flights.paths[k, PATH_DRAG]
             particle, generation, bounce = flights.row[k, PARTICLE], flights.row[k, GENERATION], flights.row[k, IMPACTS]
             n, doubt, hit = row3(flights.normal, k, 0), flights.status[k], (flights.hit[k, 0], flights.hit[k, 1])
             outcome, quiet = after_impact(
                 flights, k, np.int64(kept), bounces, slides, elements, first, materials, accelerations
             )
             if at >= t0 and not quiet:
-                p, w = path_at(x, v, a, t), velocity_at(v, a, t)
+                p, w = arrival(x, v, a, rate, t)
                 n = towards(n, w)
                 event_ints[events, 0], event_ints[events, 1] = particle, generation
                 event_ints[events, 2], event_ints[events, 3], event_ints[events, 4] = hit[0], hit[1], bounce
@@ -354,7 +373,7 @@ def settle(
         # After its last generation a particle stays where that ended.
         over = t - flights.clock[at, BIRTH] >= life
         span = max(0.0, (life if over else t - flights.clock[at, BIRTH]) - flights.clock[at, AGE])
-        p, w = path_at(x, v, a, span), velocity_at(v, a, span)
+        p, w = arrival(x, v, a, flights.paths[at, PATH_DRAG], span)
         state = state_of(flights.row[at, MODE], flights.hit[k, 0], flights.time[k])
         if over:
             state, w = REMOVED, (0.0, 0.0, 0.0)

@@ -1,12 +1,12 @@
 """Sliding: what a particle does that no longer bounces but is pressed onto a collider.
 
-On a plane, without friction or straight along its slope, a slide is a parabola within the plane, in closed form: until it comes
-to the edge, to a stop, or to another collider. Elsewhere (quadrics, meshes, blobs, terrain; with friction across the slope) it
-is stepped: hops of SLIDE_TIME with the whole of the acceleration, each begun with just the speed off the surface that brings
-it back after that time. A hop's landing takes as much off the tangential speed as Coulomb's friction does in that time, and a
-surface that falls away faster than the particle is left. A hop is press SLIDE_TIME^2 / 8 high, 5 um under gravity; its
-direction is that of the tangent where it begins, so that on a curved surface it is off by SLIDE_TIME times what the
-direction turns in a second.
+On a plane, without friction or straight along its slope, a slide is a parabola within the plane, with drag a path of that kind,
+in closed form: until it comes to the edge, to a stop, or to another collider. Elsewhere (quadrics, meshes, blobs, terrain;
+with friction across the slope) it is stepped: hops of SLIDE_TIME with the whole of the acceleration, each begun with just the
+speed off the surface that brings it back after that time. A hop's landing takes as much off the tangential speed as Coulomb's
+friction does in that time, and a surface that falls away faster than the particle is left. A hop is press SLIDE_TIME^2 / 8
+high, 5 um under gravity; its direction is that of the tangent where it begins, so that on a curved surface it is off by
+SLIDE_TIME times what the direction turns in a second.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import math
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.colliders.element import DISC, POLYGON, QUADRIC, RECTANGLE
 from thud.particles.colliders.element_arrays import CLIP, CLIP_END, DU, DV, FLAT_SLACK, KIND, LOOP, LOOP_END, ORIGIN, SLACK
+from thud.particles.crossings.drag_plane import dragged_plane_roots
+from thud.particles.crossings.drag_time import psi, when_phi
 from thud.particles.crossings.elements import dot3, real3
 from thud.particles.crossings.roots import crossings
-from thud.particles.flight.tolerances import SLIDE_STRAIGHT
+from thud.particles.flight.tolerances import SLIDE_STRAIGHT, SLIDE_TIME
 
 
 @exact_device
@@ -95,6 +97,84 @@ def edge_time(elements, e, x, v, a):
         n = (clips[k, 0], clips[k, 1], clips[k, 2])
         best = min(best, leaves_zero(clips[k, 3] + reals[e, SLACK] - dot3(n, x), -dot3(n, v), -0.5 * dot3(n, a)))
     return best
+
+
+@exact_device
+def dragged_leaves_zero(rate, m0, m1, m2):
+    """`leaves_zero` of m0 + m1 t + m2 psi(t), a path with drag."""
+    if m0 <= 0.0:
+        if m1 < 0.0 or (m1 == 0.0 and m2 < 0.0):
+            return 0.0
+        m0 = 0.0
+    one, _other = dragged_plane_roots(rate, (m0, 0.0), (m1, 0.0), (m2, 0.0), math.inf)
+    # From within it goes out at the first root; from the bound inward, at the only one there is.
+    return one
+
+
+@exact_device
+def dragged_side_time(sides, k, s, t, rate):
+    """`side_time` of a path with drag: s and t as x, v and a along the axes."""
+    s0, t0, ds, dt = sides[k, 0], sides[k, 1], sides[k, 2] - sides[k, 0], sides[k, 3] - sides[k, 1]
+    length2 = ds * ds + dt * dt
+    if length2 == 0.0:
+        return math.inf
+    c0 = ds * (t[0] - t0) - dt * (s[0] - s0)
+    c1, c2 = ds * t[1] - dt * s[1], ds * t[2] - dt * s[2]
+    side = 1.0 if c0 > 0.0 else -1.0
+    at = dragged_leaves_zero(rate, side * c0, side * c1, side * c2)
+    if not at < math.inf:
+        return math.inf
+    twice = psi(rate, at)
+    along = (s[0] + at * s[1] + twice * s[2] - s0) * ds + (t[0] + at * t[1] + twice * t[2] - t0) * dt
+    return at if 0.0 <= along <= length2 else math.inf
+
+
+@exact_kernel(inner="elements, i8, vec3, vec3, vec3, f8")
+def dragged_edge_time(elements, e, x, v, pull, rate):
+    """`edge_time` of a path with drag; pull: the acceleration but for the drag's part of v. Of a disc a time before: until then
+    it cannot have come to the edge, by its speed; 0 where that is no longer than a hop."""
+    ints, reals, clips = elements.ints, elements.reals, elements.clips
+    kind, a = ints[e, KIND], (pull[0] - rate * v[0], pull[1] - rate * v[1], pull[2] - rate * v[2])
+    best = math.inf
+    if RECTANGLE <= kind <= POLYGON:
+        o, du, dv = real3(reals, e, ORIGIN), real3(reals, e, DU), real3(reals, e, DV)
+        d = (x[0] - o[0], x[1] - o[1], x[2] - o[2])
+        s, t = (dot3(du, d), dot3(du, v), dot3(du, a)), (dot3(dv, d), dot3(dv, v), dot3(dv, a))
+        slack = reals[e, FLAT_SLACK]
+        if kind == RECTANGLE:
+            best = min(
+                dragged_leaves_zero(rate, s[0] + slack, s[1], s[2]),
+                dragged_leaves_zero(rate, 1.0 + slack - s[0], -s[1], -s[2]),
+                dragged_leaves_zero(rate, t[0] + slack, t[1], t[2]),
+                dragged_leaves_zero(rate, 1.0 + slack - t[0], -t[1], -t[2]),
+            )
+        elif kind == DISC:
+            # The velocity is between that of the start and the last one.
+            last = (s[1] + s[2] / rate, t[1] + t[2] / rate)
+            speed = max(math.sqrt(s[1] * s[1] + t[1] * t[1]), math.sqrt(last[0] * last[0] + last[1] * last[1]))
+            room = 1.0 - math.sqrt(s[0] * s[0] + t[0] * t[0])
+            if room <= speed * SLIDE_TIME:
+                return 0.0
+            best = room / speed if speed > 0.0 else math.inf
+        else:
+            for k in range(ints[e, LOOP], ints[e, LOOP_END]):
+                best = min(best, dragged_side_time(elements.sides, k, s, t, rate))
+    for k in range(ints[e, CLIP], ints[e, CLIP_END]):
+        n = (clips[k, 0], clips[k, 1], clips[k, 2])
+        at = dragged_leaves_zero(rate, clips[k, 3] + reals[e, SLACK] - dot3(n, x), -dot3(n, v), -dot3(n, a))
+        best = min(best, at)
+    return best
+
+
+@exact_device
+def dragged_stop(v, pull, rate):
+    """When a straight slide with velocity v and pull, friction in it and drag not, comes to a stop; inf if it does not."""
+    speed = math.sqrt(dot3(v, v))
+    if speed == 0.0:
+        return math.inf
+    along = dot3(pull, v) / speed
+    # speed + (along - rate speed) phi(t) = 0; without pull it never ends.
+    return when_phi(rate, speed / (rate * speed - along)) if along < 0.0 else math.inf
 
 
 @exact_device

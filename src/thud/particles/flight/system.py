@@ -11,7 +11,7 @@ from thud._core.arrays import Floats, finite_array, float_array
 from thud.errors import InvalidInputError
 from thud.gates import as_points
 from thud.particles.colliders.collider_set import ColliderSet, as_set
-from thud.particles.tolerances import LARGEST, MOST_GENERATIONS
+from thud.particles.tolerances import LARGEST, MOST_GENERATIONS, MOST_RATE
 from thud.results import ParticleImpacts, ParticleStates
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_PARTICLES = 2**32 - 1
 
 
 class ParticleSystem:
-    """Particles in closed form: x0 + v0 t (+ a t^2 / 2), reborn when their life ends.
+    """Particles in closed form: x0 + v0 t (+ a t^2 / 2), or with linear drag, reborn when their life ends.
 
     Everything is fixed when it is made; queries at any time, in any order, have the same answers. Asked in the order of time
     each costs what happens in it alone: a system keeps where its flights were at the ends of the last queries.
@@ -43,6 +43,12 @@ class ParticleSystem:
     position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
         `velocity`, by a hash of seed, particle and generation
     mass : (N,) or a number, kg, of which impacts have energy and momentum; None: not stated, they are NaN
+    drag : (N,) or a number, kg/s, at least 0: the air pulls with drag (wind - velocity), newtons; needs a `mass`. A small ball in
+        still air has 6 pi viscosity radius (Stokes; 3.4e-4 kg/s per metre in air). Flights are then x + v t + a psi(t), see
+        docs/particles.md
+    wind : (N, 3) or (3,) m/s: velocity of the air; of no effect without drag
+    size : (N,) or a number, metres: a particle's own radius. A column of impacts, which sound reads; paths are those of
+        centres, and impacts happen where the centre meets the collider
     """
 
     def __init__(
@@ -61,6 +67,9 @@ class ParticleSystem:
         generations: int | None = None,
         rest: Literal["slide", "stop"] = "slide",
         mass: npt.ArrayLike | None = None,
+        drag: npt.ArrayLike = 0.0,
+        wind: npt.ArrayLike = (0.0, 0.0, 0.0),
+        size: npt.ArrayLike = 0.0,
     ) -> None:
         self._position, self._velocity = (
             as_points(position, "position", least=1, limit=LARGEST),
@@ -69,9 +78,12 @@ class ParticleSystem:
         self._acceleration = as_points((0.0, 0.0, 0.0) if acceleration is None else acceleration, "acceleration", limit=LARGEST)
         self._lifetime, self._birth = _times(lifetime, "lifetime"), _times(birth, "birth")
         self._mass = np.array([np.nan]) if mass is None else _each(mass, "mass", least=1.0 / LARGEST)
+        self._drag, self._size = _each(drag, "drag", least=0.0), _each(size, "size", least=0.0)
+        self._wind = as_points(wind, "wind", limit=LARGEST)
         given = {
             "position": self._position, "velocity": self._velocity, "acceleration": self._acceleration,
             "lifetime": self._lifetime, "birth": self._birth, "mass": self._mass,
+            "drag": self._drag, "wind": self._wind, "size": self._size,
         }  # fmt: skip
         counts = {len(a) for a in given.values()} - {1}
         if len(counts) > 1:
@@ -86,6 +98,9 @@ class ParticleSystem:
             raise InvalidInputError(f"lifetime: row {row} is {self._lifetime[row]}; expected more than 0")
         if response not in ("remove", "bounce"):
             raise InvalidInputError(f'response: expected "remove" or "bounce", got {response!r}')
+        self._rate, self._pull = self._motion()
+        self._drags = bool(self._rate.any())
+        """Whether any particle has drag."""
         self._bounces = -1 if response == "remove" else _whole(bounces, "bounces", 0)
         self._generations = 2**62 if generations is None else _whole(generations, "generations", 1)
         self._key = np.uint64(_whole(seed, "seed", 0, 2**64 - 1))
@@ -103,8 +118,27 @@ class ParticleSystem:
             # What later queries go on from must not change under it.
             self._position, self._velocity = self._position.copy(), self._velocity.copy()
             self._acceleration = self._acceleration.copy()
+            if not self._drags:
+                self._pull = self._acceleration
         self._ready: tuple[tuple[Any, ...], ColliderSet] | None = None
         self._checkpoints: tuple[Checkpoint, ...] = ()
+
+    def _motion(self) -> tuple[Floats, Floats]:
+        """(1 or N,) rate of drag, 1/s, and (1 or N, 3) acceleration, m/s^2, with what the wind adds to it."""
+        if not self._drag.any():
+            return np.zeros(1), self._acceleration
+        if np.isnan(self._mass).any():
+            raise InvalidInputError("mass: needed with drag, kg: particles slow down by drag / mass")
+        rate = self._drag / self._mass
+        fast = rate > MOST_RATE
+        if fast.any():
+            row = int(np.argmax(fast))
+            raise InvalidInputError(
+                f"drag: row {row} takes on the wind's velocity within {1.0 / rate[row]:g} s (mass / drag); expected at least "
+                f"{1.0 / MOST_RATE:g} s: give such particles the wind's velocity and no drag"
+            )
+        pull = np.ascontiguousarray(self._acceleration + rate[:, None] * self._wind)
+        return rate, pull
 
     def __repr__(self) -> str:
         return f"ParticleSystem({self.count} particles)"

@@ -208,6 +208,8 @@ def _each(values: Floats, particle: Ints) -> Floats:
 
 
 def _check(system: ParticleSystem, colliders: ColliderSet) -> None:
+    if system._drags:
+        raise UnsupportedQueryError('system: backend="gl" has no drag; use backend="numba"')
     if system._bounces >= 0 and system._slides and system._acceleration.any():
         raise UnsupportedQueryError(
             'system: backend="gl" lets no particles slide; make the system with rest="stop", or use backend="numba"'
@@ -259,7 +261,7 @@ def impacts_gl(system: ParticleSystem, colliders: Any, t0: float, t1: float) -> 
     parts = _on_stage(gather)
     ints = np.concatenate([part[0] for part in parts] or [np.empty((0, EVENT_INTS), np.int64)])
     reals = np.concatenate([part[1] for part in parts] or [np.empty((0, EVENT_REALS))])
-    return in_time_order(ints, reals, system._mass, None)
+    return in_time_order(ints, reals, system._mass, system._size, None)
 
 
 def draw_map(system: ParticleSystem, colliders: ColliderSet, plan: MapPlan) -> tuple[MapPlan, npt.NDArray[Any]]:

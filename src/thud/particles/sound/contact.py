@@ -120,6 +120,10 @@ def impactor_columns(impacts: Any, count: int) -> tuple[Floats | None, Floats | 
             columns.append(None)
             continue
         array = finite_array(value, f"impacts.{name}")
+        if name == "radius" and not array.any():
+            # Points: they strike as the impactor does.
+            columns.append(None)
+            continue
         if array.shape not in ((), (count,)) or (array <= 0.0).any():
             raise InvalidInputError(f"impacts.{name}: expected a positive number for each of {count} impacts")
         columns.append(np.ascontiguousarray(np.broadcast_to(array, (count,)), dtype=np.float64))
