@@ -170,6 +170,27 @@ def blobs(centers: Any, radii: Any, strengths: Any, threshold: float) -> list[Sh
     return [(f, everywhere)]
 
 
+def skeleton(segments: Any, radii: Any, strengths: Any, threshold: float) -> list[Sheet]:
+    """The integral of 35 / (32 r) (1 - |p - x|^2 / r^2)^3 along each segment, by Gauss points where that is positive."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+
+    def f(p: np.ndarray) -> np.ndarray:
+        total = np.full(len(p), -threshold)
+        for (a, b), r, s in zip(segments, radii, strengths):
+            length = np.sqrt(((b - a) ** 2).sum())
+            u = (b - a) / length
+            foot = (p - a) @ u
+            half = np.sqrt(np.clip(r**2 - ((p - a) ** 2).sum(axis=1) + foot**2, 0.0, None))
+            begin, end = np.clip(foot - half, 0.0, length), np.clip(foot + half, 0.0, length)
+            for node, weight in zip(nodes, weights):
+                x = a + (0.5 * (begin + end) + 0.5 * (end - begin) * node)[:, None] * u
+                k = np.clip(1.0 - ((p - x) ** 2).sum(axis=1) / r**2, 0.0, None) ** 3
+                total += s * 35.0 / (32.0 * r) * 0.5 * (end - begin) * weight * k
+        return total
+
+    return [(f, everywhere)]
+
+
 def terrain(z: np.ndarray, spacing: float) -> list[Sheet]:
     """Heights z[y, x] over a grid from (0, 0) on, bilinear between."""
     top = (np.array(z.shape[::-1]) - 1) * spacing

@@ -20,7 +20,7 @@ COUNT = 25
 QUADRICS = ("ellipsoid", "cylinder", "cone", "paraboloid", "saddle", "hyperboloid1", "hyperboloid2")
 SOLIDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "half space", "hull", "compound")
 KINDS = (
-    "plane", "rectangle", "disc", "polygon", *QUADRICS, *(f"solid {kind}" for kind in SOLIDS), "mesh", "blobs", "terrain",
+    "plane", "rectangle", "disc", "polygon", *QUADRICS, *(f"solid {kind}" for kind in SOLIDS), "mesh", "blobs", "skeleton", "terrain",
 )  # fmt: skip
 
 
@@ -85,6 +85,10 @@ def make(kind: str, rng: np.random.Generator) -> tuple[Any, list[oracle.Sheet]]:
         centers, radii = at + rng.uniform(-1, 1, (7, 3)), rng.uniform(0.8, 1.6, 7)
         strengths = np.where(np.arange(7) < 5, 1.0, -0.6)
         return p.Blobs(centers, radii, strengths, 0.4), oracle.blobs(centers, radii, strengths, 0.4)
+    if kind == "skeleton":
+        ends, radii = at + rng.normal(size=(5, 2, 3)), rng.uniform(0.8, 1.6, 5)
+        strengths = np.where(np.arange(5) < 4, 1.0, -0.6)
+        return p.Skeleton(ends, radii, strengths, 0.4), oracle.skeleton(ends, radii, strengths, 0.4)
     # Displacements are kept in 32 bits: heights that these hold.
     z = np.round(rng.normal(size=(9, 9)) * 0.4 * 64.0) / 64.0
     surface = thud.terrain.from_heights(z, 0.5, samples=2).surface
