@@ -20,7 +20,8 @@ COUNT = 25
 QUADRICS = ("ellipsoid", "cylinder", "cone", "paraboloid", "saddle", "hyperboloid1", "hyperboloid2")
 SOLIDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "half space", "hull", "compound")
 KINDS = (
-    "plane", "rectangle", "disc", "polygon", *QUADRICS, *(f"solid {kind}" for kind in SOLIDS), "mesh", "blobs", "skeleton", "terrain",
+    "plane", "rectangle", "disc", "polygon", *QUADRICS, *(f"solid {kind}" for kind in SOLIDS), "mesh", "blobs", "skeleton",
+    "terrain",
 )  # fmt: skip
 
 

@@ -165,7 +165,9 @@ def test_a_slide_takes_its_last_speed() -> None:
 @pytest.mark.parametrize("table", [Rectangle([-1, -1, 0], [2, 0, 0], [0, 2, 0]), Disc([0, 0, 0], [0, 0, 1], 1.0)])
 def test_wind_blows_over_the_edge(table: Any) -> None:
     # Pulled along by the wind alone: x' = 2 (1 - exp(-t)), over the edge, and down.
-    system = ParticleSystem([0, 0, 1e-3], [0, 0, 0], GRAVITY, mass=1.0, drag=1.0, wind=[2.0, 0, 0], response="bounce", bounces=0)
+    system = ParticleSystem(
+        [0, 0, 1e-3], [0, 0, 0], GRAVITY, mass=1.0, drag=1.0, wind=[2.0, 0, 0], response="bounce", bounces=0
+    )
     edge = 1.1978  # 2 (t - 1 + exp(-t)) = 1 at t = 1.1978
     before, after = system.states(edge - 0.1, [table]), system.states(edge + 0.3, [table])
     assert before.state[0] == ParticleState.SLIDING

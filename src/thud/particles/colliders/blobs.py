@@ -17,6 +17,7 @@ from thud.gates import as_points
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.frame import widened
 from thud.particles.tolerances import LARGEST
+from thud.shapes.triangle_mesh import TriangleMesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,17 @@ class Blobs(Collider):
         """(6,) lower and upper corner of all that the balls reach, metres."""
         lower, upper = self._boxes()
         return widened(lower.min(axis=0), upper.max(axis=0))
+
+    def to_mesh(self, resolution: int = 48) -> TriangleMesh:
+        """The surface as a closed mesh, for `thud.imagespace` and for drawing.
+
+        Parameters
+        ----------
+        resolution : cells along the longest side of `box()`, 4 to 384; what is thinner than a cell may be missing
+        """
+        from thud.particles.colliders.field_mesh import field_mesh
+
+        return field_mesh(self.value, self.box(), self.threshold, resolution)
 
     def earliest(
         self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any

@@ -43,8 +43,8 @@ class ParticleSystem:
     position_spread, velocity_spread : a number or (3,): each generation starts within +- this of `position` and
         `velocity`, by a hash of seed, particle and generation
     mass : (N,) or a number, kg, of which impacts have energy and momentum; None: not stated, they are NaN
-    drag : (N,) or a number, kg/s, at least 0: the air pulls with drag (wind - velocity), newtons; needs a `mass`. A small ball in
-        still air has 6 pi viscosity radius (Stokes; 3.4e-4 kg/s per metre in air). Flights are then x + v t + a psi(t), see
+    drag : (N,) or a number, kg/s, at least 0: the air pulls with drag (wind - velocity), newtons; needs a `mass`. A small ball
+        in still air has 6 pi viscosity radius (Stokes; 3.4e-4 kg/s per metre in air). Flights are then x + v t + a psi(t), see
         docs/particles.md
     wind : (N, 3) or (3,) m/s: velocity of the air; of no effect without drag
     size : (N,) or a number, metres: a particle's own radius. A column of impacts, which sound reads; paths are those of
