@@ -228,7 +228,7 @@ class Pose:
 
     def __rmatmul__(self, other: Any) -> Pose:
         raise InvalidInputError(
-            f"@: expected a Pose on the left, got a {type(other).__name__}; thud.Pose.from_array(poses) makes a Pose of an array"
+            f"@: expected a Pose on the left, got a {type(other).__name__}; thud.Pose.from_array(poses) makes a Pose of one"
         )
 
     def inverse(self) -> Pose:
