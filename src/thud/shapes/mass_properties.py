@@ -38,7 +38,7 @@ class MassProperties:
         def said(values: Floats) -> str:
             return f"[{' '.join(f'{value:.4g}' for value in values)}]"
 
-        moments = said(np.linalg.eigvalsh(self.inertia))
+        moments = said(np.asarray(np.linalg.eigvalsh(self.inertia), dtype=np.float64))
         return (
             f"MassProperties({self.mass:.4g} kg, {self.volume:.4g} m^3, centre {said(self.center_of_mass)} m, "
             f"principal moments {moments} kg m^2)"
