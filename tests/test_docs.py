@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import thud
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
 
@@ -44,3 +46,23 @@ def test_a_page_begins_with_what_it_is_for_and_a_call(page: Path) -> None:
 def test_every_page_is_in_the_index() -> None:
     listed = re.findall(r"\]\(([a-z_]+\.md)\)", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(page.name for page in ROOT.glob("docs/*.md") if page.name != "index.md")
+
+
+def test_every_technique_of_the_slides_has_a_function_and_a_test() -> None:
+    """The names on the page lead somewhere, and none is left out of the example."""
+    page = (ROOT / "docs" / "slides.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ") and "`" in line]
+    assert len(rows) > 28
+    example = (ROOT / "examples" / "13_slides.py").read_text(encoding="utf-8")
+    for slide, function, tests, *_deviation in rows:
+        names = re.findall(r"`(thud[.a-z_A-Z]+)", function)
+        assert names, slide
+        for name in names:
+            found: object = thud
+            for part in name.split(".")[1:]:
+                found = getattr(found, part)
+        assert any(re.search(rf"\b{name.rsplit('.', 1)[1]}\b", example) for name in names), f"{slide}: not in the example"
+        paths = re.findall(r"`([a-z_/]+\.py)`", tests)
+        assert paths, slide
+        for path in paths:
+            assert (ROOT / "tests" / path).is_file(), path

@@ -326,3 +326,19 @@ def test_an_empty_list_has_no_rows() -> None:
         assert thud.intersects_pairs(shapes, [[0, 1]], none).shape == (0, 1)
         assert thud.contacts_pairs(shapes, [[0, 1]], none).status.shape == (0, 1)
         assert thud.prepare(shapes, [[0, 1]]).distance(none).distance.shape == (0, 1)
+
+
+def test_rows_of_seven_and_back() -> None:
+    pose = thud.Pose.from_euler(np.arange(6.0).reshape(2, 3), [[0.1, 0.2, 0.3], [1.0, -2.0, 0.5]], "xyz")
+    rows = pose.to_array()
+    assert rows.shape == (2, 7)
+    np.testing.assert_array_equal(rows, np.column_stack([pose.position, pose.quaternion]))
+    np.testing.assert_array_equal(pose[1].to_array(), rows[1])
+    np.testing.assert_allclose(thud.Pose.from_array(rows).matrix, pose.matrix, atol=1e-15)
+
+
+@pytest.mark.parametrize("left", [np.eye(4), np.zeros((5, 3)), [1.0, 2.0, 3.0]], ids=["matrix", "points", "list"])
+def test_an_array_times_a_pose_is_a_named_error(left: object) -> None:
+    """NumPy took a pose for a sequence of itself and ran out of dimensions."""
+    with pytest.raises(thud.errors.InvalidInputError, match="from_array"):
+        left @ thud.Pose([1, 2, 3])  # type: ignore[operator]

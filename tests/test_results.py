@@ -105,7 +105,7 @@ def test_what_a_reader_wants_to_know_is_said(found: dict[str, Columns]) -> None:
     assert repr(found["distances"]) == "Distances(3 rows, nearest -0.1 m, 1 separated, 2 overlapping)"
     assert repr(found["no contacts"]) == "Contacts(0 points of 0 rows)"
     assert repr(found["rays"]) == "RayHits(2 rays, 1 hit, nearest 4 m)"
-    assert repr(found["world contacts"]) == "WorldContacts(8 points of 2 pairs, deepest 0.2 m, 8 overlapping)"
+    assert repr(found["world contacts"]) == "WorldContacts(8 points of 2 pairs, deepest 0.2 m, 2 overlapping)"
     assert repr(found["configurations"]).startswith("Distances(3 x 1 rows")
     assert "begun" in repr(found["world events"]) or "kept" in repr(found["world events"])
 

@@ -83,7 +83,8 @@ class Pose:
 
     @classmethod
     def from_array(cls, poses: PoseLike) -> Pose:
-        """Pose from whatever a query takes for poses, such as the (N, 7) rows [x y z qw qx qy qz] of `World.poses`."""
+        """Pose from whatever a query takes for poses, such as the (N, 7) rows [x y z qw qx qy qz] of `World.poses`.
+        Back: `to_array`."""
         if isinstance(poses, Pose):
             return poses
         rows = as_poses(poses, "poses")
@@ -182,6 +183,11 @@ class Pose:
 
         return Rotation.from_quat(self.xyzw)
 
+    def to_array(self) -> Floats:
+        """(7,) or (N, 7) rows [x y z qw qx qy qz], as queries, `World.poses` and `from_array` have them."""
+        values = np.concatenate([self._rows[:, 9:], quaternion_from_rotation(self._rows[:, :9])], axis=1)
+        return values[0] if self._single else values
+
     @property
     def matrix(self) -> Floats:
         """(4, 4) or (N, 4, 4) homogeneous matrices."""
@@ -216,6 +222,14 @@ class Pose:
         check_finite(position, "position", FARTHEST_POSE)
         rows = np.concatenate([(ra @ rb).reshape(-1, 9), position], axis=1)
         return Pose.from_rows(rows, single=self._single and other._single)
+
+    #: NumPy leaves `array @ pose` to `__rmatmul__`.
+    __array_ufunc__ = None
+
+    def __rmatmul__(self, other: Any) -> Pose:
+        raise InvalidInputError(
+            f"@: expected a Pose on the left, got a {type(other).__name__}; thud.Pose.from_array(poses) makes a Pose of one"
+        )
 
     def inverse(self) -> Pose:
         """The pose that undoes this one."""

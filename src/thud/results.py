@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud._core.columns import Columns, extent
+from thud._core.columns import Columns, extent, say_codes
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -346,6 +346,10 @@ class WorldContacts(Columns):
 
     def _say(self) -> list[str]:
         return extent(self.depth, "deepest", "m", greatest=True)
+
+    def _say_words(self) -> list[str]:
+        """Of pairs, as `Contacts` says it of its rows: not of each of their points."""
+        return say_codes(self.status[self.start], Status)
 
 
 class EventKind(IntEnum):

@@ -229,3 +229,15 @@ def test_wrong_volumes_are_named() -> None:
         len(box)
     assert "Aabb(lower=" in repr(box)
     assert repr(fit_sphere(RNG.normal(size=(3, 5, 3)))) == "BoundingSphere(3 of them)"
+
+
+def test_k_dops_of_different_k_use_the_directions_of_both() -> None:
+    """Of 14 and 18 half-spaces only the boxes were asked: a point past a corner, or past an edge, was said to be inside."""
+    octahedron = np.concatenate([np.eye(3), -np.eye(3)])
+    for k, outside in ((14, [0.5, 0.5, 0.5]), (18, [0.7, 0.7, 0.0]), (26, [0.5, 0.5, 0.5])):
+        about = fit_kdop(octahedron, k)
+        for other in {6, 14, 18, 26} - {k}:
+            point = fit_kdop([outside], other)
+            assert not overlap(about, point)
+            assert not overlap(point, about)
+            assert overlap(about, fit_kdop([[0.3, 0.3, 0.3]], other))

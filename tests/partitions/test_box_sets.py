@@ -102,3 +102,13 @@ def test_errors() -> None:
     for cell in (1e-7, 1e-10, 1e-300):
         with pytest.raises(InvalidInputError, match="cell"):
             BoxGrid([[0, 0, 0], [5, 5, 5]], [[1, 1, 1], [6, 6, 6]], cell=cell)
+
+
+def test_boxes_without_end_are_named_with_the_remedy() -> None:
+    world = thud.World()
+    world.add(thud.HalfSpace((0, 0, 1)), static=True)
+    crate = world.add(thud.Box((1, 1, 1)))
+    for made in (BoxOctree, BoxGrid):
+        with pytest.raises(InvalidInputError, match=r"row 0 is a box without end.*world.bounds\(handles\)"):
+            made(*world.bounds())
+        assert len(made(*world.bounds([crate])).pairs()) == 0

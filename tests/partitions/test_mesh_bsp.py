@@ -208,3 +208,15 @@ def test_room_that_does_not_do_is_made_larger() -> None:
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     built = build_tree(corners, normals, np.einsum("ij,ij->i", normals, corners[:, :3]), 1e-13)
     assert len(built.held) > 4 * 60 + 64
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-8, 1e-10])
+def test_a_small_part_of_a_large_mesh_is_kept(size: float) -> None:
+    """Triangles were dropped by their area, so that a whole tetrahedron of 1e-7 of the mesh was lost."""
+    box = thud.to_mesh(thud.Box((1, 1, 1)))
+    corners = size * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]) + [3, 0, 0]
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]) + len(box.vertices)
+    bsp = MeshBsp(thud.TriangleMesh(np.concatenate([box.vertices, corners]), np.concatenate([box.faces, faces])))
+    points = np.array([3.0, 0, 0]) + size * np.array([[0.2, 0.2, 0.2], [0.6, 0.6, 0.6]])
+    for method in (None, "slides"):
+        np.testing.assert_array_equal(bsp.contains(points, method=method), [True, False])

@@ -8,7 +8,7 @@ import pytest
 import thud
 from tests.oracles.mesh_points import bumpy_sphere
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.partitions import MeshGrid
+from thud.partitions import BoxGrid, BoxOctree, MeshBsp, MeshGrid
 
 
 def rays(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -91,3 +91,49 @@ def test_errors() -> None:
         MeshGrid(mesh).triangles(-1)
     with pytest.raises(InvalidInputError, match="one ray"):
         MeshGrid(mesh).walk(np.zeros((2, 3)), [1, 0, 0])
+
+
+def test_rays_along_faces_and_from_them_hit_as_those_of_the_tree() -> None:
+    """Plain division lost hits at the origin and let rays in a face's plane pass: a box and an L stand on borders of cells."""
+    box = thud.to_mesh(thud.Box((1, 1, 1)))
+    ends = np.array([[0, 0, 0], [3, 0, 0], [3, 1, 0], [1, 1, 0], [1, 3, 0], [0, 3, 0]], dtype=float)
+    sheet = thud.TriangleMesh(ends, [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 1, 1]])
+    rng = np.random.default_rng(4)
+    for mesh in (box, sheet):
+        grid = MeshGrid(mesh)
+        o = grid.origin + rng.integers(0, grid.shape + 1, (800, 3)) * grid.cell
+        d = np.eye(3)[rng.integers(3, size=800)] * rng.choice([-1.0, 1.0], (800, 1))
+        d[:300] += np.roll(d[:300], 1, axis=1)
+        found, truth = grid.raycast(o, d), thud.raycast(mesh, o, d)
+        assert (truth.distance == 0.0).sum() > 10
+        np.testing.assert_array_equal(np.isfinite(found.distance), np.isfinite(truth.distance))
+        np.testing.assert_array_equal(found.triangle, truth.triangle)
+        hit = np.isfinite(found.distance)
+        np.testing.assert_allclose(found.distance[hit], truth.distance[hit], atol=1e-12)
+        np.testing.assert_allclose(found.normal, truth.normal, atol=1e-12)
+
+
+def test_no_rays_and_points_from_afar() -> None:
+    grid = MeshGrid(thud.to_mesh(thud.Box((1, 1, 1))))
+    assert len(grid.raycast(np.empty((0, 3)), np.empty((0, 3)))) == 0
+    assert len(grid.raycast(np.empty((0, 3)), [0, 0, 1])) == 0
+    np.testing.assert_array_equal(grid.locate([[1e30, 0, 0], [-1e30, 0, 0]]), -1)
+
+
+@pytest.mark.parametrize("limit", [np.nan, -1.0, "far"])
+def test_a_limit_that_is_none_is_named(limit: object) -> None:
+    grid = MeshGrid(thud.to_mesh(thud.Box((1, 1, 1))))
+    with pytest.raises(InvalidInputError, match="max_distance"):
+        grid.raycast([0, 0, 5], [0, 0, -1], max_distance=limit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [-1, 10**6, 0.5, "first", None])
+def test_a_number_of_no_cell_is_named(number: object) -> None:
+    mesh = thud.to_mesh(thud.Box((1, 1, 1)))
+    grid, boxes = MeshGrid(mesh), ([[0, 0, 0]], [[1, 1, 1]])
+    if number is not None:
+        with pytest.raises(InvalidInputError, match="cells"):
+            grid.regions([number])  # type: ignore[list-item]
+    for ask in (grid.triangles, MeshBsp(mesh).cell_planes, BoxGrid(*boxes).members, BoxOctree(*boxes).members):
+        with pytest.raises(InvalidInputError, match=r"(cell|region): expected a whole number"):
+            ask(number)  # type: ignore[arg-type]

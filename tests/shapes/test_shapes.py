@@ -185,3 +185,12 @@ def test_shapes_are_frozen() -> None:
         thud.Sphere(1.0).radius = 2.0  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(thud.Box([1, 1, 1]).half_extents)[0] = 2.0
+
+
+def test_what_shapes_say_of_themselves_is_one_short_line() -> None:
+    """A hull printed its points, a compound all its shapes."""
+    hull = thud.ConvexHull(np.random.default_rng(0).normal(size=(200, 3)))
+    many = thud.Compound([hull, thud.Sphere(1.0)] * 500, thud.Pose(np.zeros((1000, 3))))
+    assert repr(hull) == f"ConvexHull({len(hull.vertices)} vertices, {len(hull.topology.triangles)} triangles)"
+    assert repr(many) == "Compound(1000 shapes: 500 ConvexHull, 500 Sphere)"
+    assert "48 m^3, centre [0 0 0] m" in repr(thud.mass_properties(thud.Box((1, 2, 3))))

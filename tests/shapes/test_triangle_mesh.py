@@ -174,3 +174,18 @@ def test_closed_by_numbers_is_closed_wherever_the_vertices_are() -> None:
     soup = thud.TriangleMesh(vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3))
     assert not soup.topology.closed
     assert soup.is_closed
+
+
+def test_triangles_that_were_not_merged_are_said_to_be_so() -> None:
+    """Corners that a file rounded differ: no two triangles share an edge, and the mesh is open."""
+    box = thud.to_mesh(thud.Box((1, 1, 1)))
+    corners = box.vertices[box.faces].reshape(-1, 3)
+    faces = np.arange(len(corners)).reshape(-1, 3)
+    assert repr(thud.TriangleMesh(corners, faces)) == "TriangleMesh(36 vertices, 12 triangles, closed)"
+    rounded = corners * (1.0 + 1e-7 * np.random.default_rng(0).normal(size=(len(corners), 1)))
+    mesh = thud.TriangleMesh(rounded, faces)
+    assert repr(mesh) == "TriangleMesh(36 vertices, 12 triangles, open, unmerged)"
+    with pytest.raises(thud.errors.UnsupportedQueryError, match="unmerged"):
+        thud.contains(mesh, [[0, 0, 0]])
+    with pytest.raises(thud.errors.UnsupportedQueryError, match="unmerged"):
+        thud.closest_point(mesh, [[0, 0, 0]], signed=True)

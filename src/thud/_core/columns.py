@@ -116,9 +116,14 @@ class Columns:
     def _say_words(self) -> list[str]:
         said = []
         for name, words in self._words:
-            codes, counts = np.unique(getattr(self, name), return_counts=True)
-            said += [f"{n:,} {words(int(code)).name.lower().replace('_', ' ')}" for code, n in zip(codes, counts, strict=True)]
+            said += say_codes(getattr(self, name), words)
         return said
+
+
+def say_codes(codes: npt.NDArray[Any], words: type[IntEnum]) -> list[str]:
+    """How many there are of each code, in words."""
+    found, counts = np.unique(codes, return_counts=True)
+    return [f"{n:,} {words(int(code)).name.lower().replace('_', ' ')}" for code, n in zip(found, counts, strict=True)]
 
 
 def _name(found: Columns) -> str:

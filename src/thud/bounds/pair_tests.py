@@ -82,10 +82,11 @@ def _obbs(a: Obb, b: Obb) -> Bools:
 
 
 def _kdops(a: Kdop, b: Kdop) -> Bools:
-    """Along the directions that both have: those of the smaller one are the first of the larger, but for 14 and 18."""
+    """Along the directions that both have, those of the smaller one being the first of the larger, but for 14 and 18; and each
+    against the box of the other where directions are its own."""
     own, other = a.low.shape[-1], b.low.shape[-1]
     if {own, other} == {7, 9}:
-        return _aabbs(a.aabb, b.aabb)
+        return _kdop_aabb(a, b.aabb) & _kdop_aabb(b, a.aabb)
     columns = [*range(3), *range(7, 13)] if 9 in (own, other) and own != other and 13 in (own, other) else None
 
     def cut(volume: Kdop) -> tuple[Floats, Floats]:
@@ -95,7 +96,10 @@ def _kdops(a: Kdop, b: Kdop) -> Bools:
         return volume.low[..., :few], volume.high[..., :few]
 
     (low_a, high_a), (low_b, high_b) = cut(a), cut(b)
-    return np.asarray(((low_a <= high_b) & (low_b <= high_a)).all(axis=-1))
+    meets = np.asarray(((low_a <= high_b) & (low_b <= high_a)).all(axis=-1))
+    if own == other:
+        return meets
+    return meets & (_kdop_aabb(a, b.aabb) if own > other else _kdop_aabb(b, a.aabb))
 
 
 def _meets_along(a: Kdop, center: Floats, reach: Floats) -> Bools:

@@ -116,7 +116,7 @@ def closest_point(
 ) -> ClosestPoints:
     """Closest surface points to `count` points; points and poses have one row or as many."""
     if signed and not mesh.is_closed:
-        raise UnsupportedQueryError("closest_point: signed=True needs a closed mesh, and this one is open; see mesh.problems()")
+        raise UnsupportedQueryError(f"closest_point: signed=True needs a closed mesh, and this one is open ({mesh.problems()})")
     wide = mesh.wide
     out = ClosestPoints(np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64))
     arrays = (wide, points, poses)

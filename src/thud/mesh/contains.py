@@ -36,7 +36,7 @@ def contains(
     """Whether `count` points lie in the mesh; points and poses have one row or as many."""
     if method != "winding" and not mesh.is_closed:
         raise UnsupportedQueryError(
-            f"contains: method {method!r} needs a closed mesh, and this one is open (see mesh.problems()); use method='winding'"
+            f"contains: method {method!r} needs a closed mesh, and this one is open ({mesh.problems()}); use method='winding'"
         )
     inside = np.empty(count, dtype=np.bool_)
     if method == "parts":

@@ -9,6 +9,7 @@ from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.gates import as_positive
 from thud.partitions.box_sets import as_box, as_boxes, boxes_meet, pairs_within
+from thud.partitions.numbers import as_number
 
 #: Most cells that a box may lie in: one that is larger is a sign of a cell that is too small.
 _MOST = 1_000_000
@@ -66,9 +67,7 @@ class BoxGrid:
 
     def members(self, cell: int) -> Ints:
         """The boxes of a cell, by its row of `cells`."""
-        if not 0 <= cell < len(self.cells):
-            raise InvalidInputError(f"cell: expected 0 to {len(self.cells) - 1}, got {cell}")
-        return self._members[cell].copy()
+        return self._members[as_number(cell, "cell", len(self.cells))].copy()
 
     def pairs(self) -> Ints:
         """(M, 2) pairs of boxes that overlap, touching included, the lower first, sorted."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.partitions.box_sets import as_box, as_boxes, boxes_meet, pairs_within
+from thud.partitions.numbers import as_number
 
 
 class BoxOctree:
@@ -75,9 +76,7 @@ class BoxOctree:
 
     def members(self, region: int) -> Ints:
         """The boxes that a leaf overlaps; none for a region that is divided."""
-        if not 0 <= region < len(self.regions):
-            raise InvalidInputError(f"region: expected 0 to {len(self.regions) - 1}, got {region}")
-        return self._members[region].copy()
+        return self._members[as_number(region, "region", len(self.regions))].copy()
 
     def pairs(self) -> Ints:
         """(M, 2) pairs of boxes that overlap, touching included, the lower first, sorted."""

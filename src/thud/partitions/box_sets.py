@@ -12,6 +12,7 @@ from thud.gates import as_points
 
 def as_boxes(lower: npt.ArrayLike, upper: npt.ArrayLike) -> Floats:
     """(N, 6) finite boxes, at least one, of (3,) or (N, 3) corners; or a named error."""
+    _refuse_endless(lower, upper)
     low, high = as_points(lower, "lower"), as_points(upper, "upper")
     if len(low) != len(high):
         raise InvalidInputError(f"upper: expected as many rows as lower has, {len(low)}, got {len(high)}")
@@ -22,6 +23,18 @@ def as_boxes(lower: npt.ArrayLike, upper: npt.ArrayLike) -> Floats:
         row = int(wrong.argmax())
         raise InvalidInputError(f"lower: row {row} lies above `upper` ({low[row]}, {high[row]})")
     return np.concatenate([low, high], axis=1)
+
+
+def _refuse_endless(*corners: npt.ArrayLike) -> None:
+    """`World.bounds` gives half-spaces boxes without end."""
+    for corner in corners:
+        if isinstance(corner, np.ndarray) and corner.ndim == 2 and corner.dtype == np.float64:
+            rows = np.flatnonzero((np.abs(corner) == np.finfo(np.float64).max).any(axis=1))
+            if len(rows):
+                raise InvalidInputError(
+                    f"lower, upper: row {rows[0]} is a box without end, as of a HalfSpace; leave it out, such as by"
+                    " world.bounds(handles)"
+                )
 
 
 def as_box(lower: npt.ArrayLike, upper: npt.ArrayLike) -> Floats:

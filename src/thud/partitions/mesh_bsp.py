@@ -19,7 +19,7 @@ import numpy.typing as npt
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.gates import as_points, broadcast_rows
+from thud.gates import as_points, as_positive, broadcast_rows
 from thud.mesh.contains import contains as mesh_contains
 from thud.partitions.bsp_build import BuiltTree, build_tree
 from thud.partitions.bsp_rows import (
@@ -32,6 +32,7 @@ from thud.partitions.bsp_rows import (
     bsp_walk,
     subtree_boxes,
 )
+from thud.partitions.numbers import as_number
 from thud.partitions.tolerances import BSP_FAR, BSP_PROBES, BSP_THIN
 from thud.results import ClosestPoints
 from thud.shapes.shape import IDENTITY
@@ -74,8 +75,9 @@ class MeshBsp:
         normals = np.cross(corners[:, 3:6] - corners[:, :3], corners[:, 6:] - corners[:, :3])
         length = np.linalg.norm(normals, axis=1)
         thin = BSP_THIN * size + BSP_FAR * float(np.abs(used).max())
-        # Triangles without area bound nothing.
-        kept = np.flatnonzero(length > thin * size)
+        # Triangles without area bound nothing. Small ones do: what counts is the height above the longest side.
+        edges = corners.reshape(-1, 3, 3) - np.roll(corners.reshape(-1, 3, 3), 1, axis=1)
+        kept = np.flatnonzero(length > thin * np.linalg.norm(edges, axis=2).max(axis=1))
         self._normals = np.where(length[:, None] > 0.0, normals / np.where(length > 0.0, length, 1.0)[:, None], 0.0)
         heights = np.einsum("ij,ij->i", self._normals, corners[:, :3])
         built = build_tree(corners[kept], self._normals[kept].copy(), heights[kept].copy(), thin)
@@ -167,7 +169,7 @@ class MeshBsp:
     def closest_point(self, points: npt.ArrayLike, *, threads: int | None = None) -> ClosestPoints:
         """The nearest face of each point (3,) or (N, 3): near sides of planes first, far ones only where the box of what is
         there is nearer than the best face so far. Distances are negative behind the face; at an edge the face that is seen less
-        from the side decides."""
+        from the side decides. Triangles without area have no side and are left out."""
         return ClosestPoints(*self._nearest(as_points(points, "points"), threads))
 
     def _nearest(self, points: Floats, threads: int | None) -> tuple[Floats, Floats, Ints]:
@@ -200,8 +202,7 @@ class MeshBsp:
 
     def cell_planes(self, cell: int) -> Floats:
         """(D, 4) [A B C D]: the cell is where A x + B y + C z + D >= 0 for all of them."""
-        if not 0 <= cell < self.cell_count:
-            raise InvalidInputError(f"cell: expected 0 to {self.cell_count - 1}, got {cell}")
+        cell = as_number(cell, "cell", self.cell_count)
         node, way = self._hangs[cell].tolist()
         found = []
         while node >= 0:
@@ -212,7 +213,7 @@ class MeshBsp:
 
     def cell_polygons(self, cell: int, *, room: float = 0.1) -> list[Floats]:
         """The faces of a cell as (K, 3) polygons, within the box of the mesh and `room` of its size more on each side."""
-        more = room * float((self._high - self._low).max())
+        more = as_positive(room, "room", zero=True) * float((self._high - self._low).max())
         low, high = self._low - more, self._high + more
         box = np.concatenate([np.column_stack([np.eye(3), -low]), np.column_stack([-np.eye(3), high])])
         planes = np.concatenate([self.cell_planes(cell), box])

@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud._core.decorators import device, kernel
+from thud._core.decorators import device, exact_device, exact_kernel, kernel
 from thud._core.threads import run_rows
 from thud.bvh.mesh_grid import IN, OUT, UNKNOWN, build_grid, cell_of
 from thud.errors import InvalidInputError
-from thud.gates import as_directions, as_points, broadcast_rows, unit
+from thud.gates import as_directions, as_points, as_reach, broadcast_rows, unit
 from thud.geometry.exact_vec3 import load3
 from thud.geometry.ray_local import ray_aabb
-from thud.geometry.triangle import ray_triangle
 from thud.mesh.contains import contains as mesh_contains
+from thud.mesh.raycast import settle_hit
+from thud.partitions.numbers import as_number, as_numbers
 from thud.partitions.tolerances import GRID_STEP
 from thud.results import RayHits
 from thud.shapes.shape import IDENTITY
@@ -45,7 +46,7 @@ class MeshGrid:
     OUT, IN, UNKNOWN = OUT, IN, UNKNOWN
 
     def __init__(self, mesh: TriangleMesh, *, cells: int | None = None) -> None:
-        """About `cells` cells over the mesh's box; by default four a triangle."""
+        """About `cells` cells over the mesh's box, two million at most; by default four a triangle."""
         if not isinstance(mesh, TriangleMesh):
             raise InvalidInputError(f"mesh: expected a thud.TriangleMesh, got {type(mesh).__name__}")
         if cells is not None and (isinstance(cells, bool) or not isinstance(cells, (int, np.integer)) or cells < 1):
@@ -61,7 +62,7 @@ class MeshGrid:
 
     def regions(self, cells: npt.ArrayLike | None = None) -> Floats:
         """(C, 6) lower and upper corners of cells by number; default all."""
-        number = np.arange(len(self.state)) if cells is None else np.atleast_1d(np.asarray(cells, np.int64))
+        number = np.arange(len(self.state)) if cells is None else as_numbers(cells, "cells", len(self.state))
         nx, ny = int(self.shape[0]), int(self.shape[1])
         place = np.stack([number % nx, number // nx % ny, number // (nx * ny)], axis=1)
         low = self.origin + place * self.cell
@@ -69,13 +70,13 @@ class MeshGrid:
 
     def triangles(self, cell: int) -> Ints:
         """Rows of the faces that are listed in a cell, by its number."""
-        if not 0 <= cell < len(self.state):
-            raise InvalidInputError(f"cell: expected 0 to {len(self.state) - 1}, got {cell}")
+        cell = as_number(cell, "cell", len(self.state))
         return np.asarray(self._table.listed[self._table.start[cell] : self._table.start[cell + 1]].copy())
 
     def locate(self, points: npt.ArrayLike) -> Ints:
         """(N,) the number of the cell that holds each point (3,) or (N, 3); -1 outside the grid."""
-        place = np.floor((as_points(points, "points") - self.origin) / self.cell).astype(np.int64)
+        far = np.clip(np.floor((as_points(points, "points") - self.origin) / self.cell), -1, self.shape)
+        place = far.astype(np.int64)
         inside = ((place >= 0) & (place < self.shape)).all(axis=1)
         number = (place[:, 2] * self.shape[1] + place[:, 1]) * self.shape[0] + place[:, 0]
         return np.where(inside, number, -1)
@@ -89,21 +90,23 @@ class MeshGrid:
     def raycast(
         self, origins: npt.ArrayLike, directions: npt.ArrayLike, *, max_distance: float = np.inf, threads: int | None = None
     ) -> RayHits:
-        """First hits of rays with the triangles, cell by cell; arguments and result as of `thud.raycast`."""
+        """First hits of rays with the triangles, cell by cell; arguments and result as of `thud.raycast`: what hits is decided
+        exactly, on edges, from points on a face and for rays along one too."""
         o, d = as_points(origins, "origins"), unit(as_directions(directions, "directions"))
-        count = broadcast_rows("origins, directions", o, d)
+        reach, count = as_reach(max_distance), broadcast_rows("origins, directions", o, d)
         out = RayHits(np.empty(count), np.zeros((count, 3)), np.zeros((count, 3)), np.empty(count, np.int64))
         table = self._table
         run_rows(
             grid_ray_rows, count, threads, table.shape, table.frame, table.start, table.listed, table.triangles, o, d,
-            float(max_distance), out.distance, out.triangle,
+            reach, out.distance, out.triangle,
         )  # fmt: skip
         hit = np.flatnonzero(out.triangle >= 0)
-        rows_o, rows_d = hit if len(o) > 1 else 0, hit if len(d) > 1 else 0
+        rows_o, rows_d = hit if len(o) > 1 else hit * 0, hit if len(d) > 1 else hit * 0
         out.point[hit] = o[rows_o] + out.distance[hit, None] * d[rows_d]
         corners = table.triangles[out.triangle[hit]].reshape(-1, 3, 3)
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        out.normal[hit] = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        out.normal[hit] = normal / np.where(length > 0.0, length, 1.0)
         return out
 
     def walk(self, origin: npt.ArrayLike, direction: npt.ArrayLike) -> Ints:
@@ -170,7 +173,16 @@ def grid_walk(shape, frame, origin, direction, cells_out):
     return found
 
 
-@kernel("i8, i8, i8[::1], f8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], i8[::1]")
+@exact_device
+def ray_length(o, shape, frame):
+    """No triangle of the grid has a corner farther from the origin of a ray along an axis."""
+    far = 0.0
+    for axis in range(3):
+        far = max(far, max(abs(o[axis] - frame[axis]), abs(o[axis] - frame[axis] - frame[3] * shape[axis])))
+    return 1.0001 * far
+
+
+@exact_kernel("i8, i8, i8[::1], f8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8[::1], i8[::1]")
 def grid_ray_rows(
     start, stop, shape, frame, starts, listed, triangles, origins, directions, reach, distance_out, triangle_out
 ):  # fmt: skip
@@ -179,7 +191,7 @@ def grid_ray_rows(
     for r in range(start, stop):
         o = load3(origins, r if origins.shape[0] > 1 else 0, 0)
         d = load3(directions, r if directions.shape[0] > 1 else 0, 0)
-        best, which = math.inf, np.int64(-1)
+        best, which, length = math.inf, np.int64(-1), ray_length(o, shape, frame)
         t = enter_grid(o, d, shape, frame)
         if t < math.inf and t <= reach:
             i = first_cell(o[0] + t * d[0], frame[0], size, shape[0])
@@ -189,7 +201,7 @@ def grid_ray_rows(
                 cell = (k * shape[1] + j) * shape[0] + i
                 for n in range(starts[cell], starts[cell + 1]):
                     f = listed[n]
-                    found = ray_triangle(o, d, load3(triangles, f, 0), load3(triangles, f, 3), load3(triangles, f, 6))[0]
+                    found = settle_hit(o, d, load3(triangles, f, 0), load3(triangles, f, 3), load3(triangles, f, 6), length)
                     if found < best or (found == best and f < which):
                         best, which = found, f
                 tx = next_border(o[0], d[0], i, frame[0], size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,6 +48,10 @@ class Compound(Shape):
             raise InvalidInputError(f"poses: expected one pose a shape ({len(shapes)}), got {len(rows)}")
         object.__setattr__(self, "shapes", shapes)
         object.__setattr__(self, "poses", Pose.from_rows(rows))
+
+    def __repr__(self) -> str:
+        kinds = Counter(type(shape).__name__ for shape in self.shapes)
+        return f"Compound({len(self.shapes)} shapes: {', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))})"
 
     @cached_property
     def family(self) -> str:  # type: ignore[override]

@@ -34,6 +34,10 @@ class ConvexHull(Shape):
 
     topology: HullTopology = field(default=None, init=False, repr=False)  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        topology = self.topology
+        return f"ConvexHull({len(topology.vertices)} vertices, {len(topology.triangles)} triangles)"
+
     @property
     def vertices(self) -> Floats:
         """(V, 3) the corners of the hull."""

@@ -21,7 +21,7 @@ from thud.shapes.tolerances import LEAST_VOLUME
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MassProperties:
     """Of one shape, in its own frame."""
 
@@ -33,6 +33,16 @@ class MassProperties:
     """(3,) metres."""
     inertia: Floats
     """(3, 3) kg m^2, about the centre of mass, along the shape's axes."""
+
+    def __repr__(self) -> str:
+        def said(values: Floats) -> str:
+            return f"[{' '.join(f'{value:.4g}' for value in values)}]"
+
+        moments = said(np.asarray(np.linalg.eigvalsh(self.inertia), dtype=np.float64))
+        return (
+            f"MassProperties({self.mass:.4g} kg, {self.volume:.4g} m^3, centre {said(self.center_of_mass)} m, "
+            f"principal moments {moments} kg m^2)"
+        )
 
 
 def mass_properties(shape: Shape, density: float = 1000.0) -> MassProperties:

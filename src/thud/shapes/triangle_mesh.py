@@ -88,7 +88,7 @@ class TriangleMesh(Shape):
         object.__setattr__(self, "faces", faces)
 
     def __repr__(self) -> str:
-        kind = "closed" if self.is_closed else "open"
+        kind = "closed" if self.is_closed else "open, unmerged" if self.problems().unmerged else "open"
         return f"TriangleMesh({len(self._vertices)} vertices, {len(self._faces)} triangles, {kind})"
 
     def __getstate__(self) -> dict[str, Any]:
