@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -223,13 +224,19 @@ def test_an_overlap_that_the_test_of_the_common_box_misses_is_still_hard(monkeyp
 def test_ids_do_not_depend_on_the_order_of_levels_of_one_name() -> None:
     cube = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 
-    def ids(names: list[str], places: list[float]) -> dict[str, float]:
+    def ids(names: list[str], places: list[float], given: list[str] | None = None) -> dict[str, float]:
         poses = thud.Pose(np.array([[x, 0.0, 0.0] for x in places]))
-        return {clash.id: round(clash.depth, 6) for clash in check(Scene.from_parts(names, [cube] * 4, poses))}
+        scene = Scene.from_parts(names, [cube] * len(names), poses)
+        if given:
+            scene = replace(scene, parts=tuple(replace(part, given=name) for part, name in zip(scene.parts, given)))
+        return {clash.id: round(clash.depth, 6) for clash in check(scene)}
 
-    names = ["pump/shaft", "pump/wheel", "pump#2/shaft", "pump#2/wheel"]
-    assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [5.0, 5.8, 0.0, 0.9])
-    # Numbers that the file itself gives are names: what they stand for may change places.
+    names, given = ["pump/shaft", "pump/wheel", "pump#2/shaft", "pump#2/wheel"], ["pump/shaft", "pump/wheel"] * 2
+    assert ids(names, [0.0, 0.9, 5.0, 5.8], given) == ids(names, [5.0, 5.8, 0.0, 0.9], given)
+    # Numbers that the file itself gives are names: what they stand for may change places, and come in any order.
+    for order in itertools.permutations(range(4)):
+        names, places = ["a", "a", "a#2", "a#2"], [0.0, 0.9, 1.7, 2.4]
+        assert ids([names[k] for k in order], [places[k] for k in order]) == ids(names, places)
     names = ["line#1/shaft", "line#1/wheel", "line#2/shaft", "line#2/wheel"]
     assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [10.0, 10.9, 5.0, 5.8])
 
