@@ -208,3 +208,23 @@ def test_lengths(text: str, length: float) -> None:
 def test_wrong_lengths(text: str) -> None:
     with pytest.raises(InvalidInputError, match="--clearance"):
         metres(text, "--clearance")
+
+
+def test_several_files_with_a_pose_each(folder: Path) -> None:
+    clean = folder / "clean.glb"
+    other = folder / "other.glb"
+    other.write_bytes(clean.read_bytes())
+    # One on the other: two pairs in one place. Beside it: nothing. Turned about z by 90 degrees, "two" of it is 5 cm off "two".
+    assert "2 duplicate" in run(clean, other, code=1)
+    assert "0 clashes in 4 parts" in run(clean, other, "--pose", "0,0,0", "--pose", "0,500mm,0", code=0)
+    run(clean, other, "--pose", "0,0,0", "--pose", "-1m,0,0", "--json", folder / "posed.json", code=1)
+    (clash,) = json.loads((folder / "posed.json").read_text())["clashes"]
+    assert (clash["a"]["name"], clash["b"]["name"]) == ("clean/a/one", "other/a/two")
+    text = run(clean, other, "--pose", "0,0,0", "--pose", "1,-0.85,0,0,0,90", "--explain", code=1)
+    assert "1 hard" in text
+    assert "50 mm" in text
+    # One for all moves all.
+    assert "2 duplicate" in run(clean, other, "--pose", "7,0,0", code=1)
+    for wrong in ("0,0", "0,0,nan", "0,0,0,90", "0,0,5parsec", "a,b,c", "0,0,0,0,0,1_0"):
+        assert "--pose" in run(clean, "--pose", wrong, code=2)
+    assert "--pose: expected one for each of 2 files" in run(clean, other, *["--pose", "0,0,0"] * 3, code=2)

@@ -177,6 +177,21 @@ def test_gltf_node_of_two_parents_is_shown_twice(tmp_path, readers):
     assert len(scene.meshes) == 1
 
 
+def test_names_as_the_file_has_them_do_not_depend_on_its_order(tmp_path, readers):
+    # Of two pumps the second is "pump#2", which may be what the file calls another; `given` is what the file says.
+    nodes = [{"name": name, "mesh": 0, "translation": [3 * k, 0, 0]} for k, name in enumerate(("pump", "pump", "pump#2"))]
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        data = box_tree([nodes[k] for k in order], scenes=[{"nodes": [0, 1, 2]}])
+        scene = loaded(data, tmp_path, readers)
+        assert len(set(scene.names)) == 3
+        assert {(part.given, round(part.pose.position[0])) for part in scene} == {("pump", 0), ("pump", 3), ("pump#2", 6)}
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "a.glb").write_bytes(data)
+    both = load_scene([tmp_path / "a.glb", tmp_path / "b" / "a.glb"], readers=readers)
+    assert {part.name.split("/")[0] for part in both} == {"a", "a#2"}
+    assert {part.given for part in both} == {"a/pump", "a/pump#2"}
+
+
 def test_gltf_primitives_strips_and_sparse(tmp_path, readers):
     # Two primitives of one mesh are one part; here the same one twice: doubled triangles, of which one is dropped.
     scene = loaded(box_tree([{"mesh": 0}], primitives=2), tmp_path, readers)

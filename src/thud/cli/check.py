@@ -73,6 +73,14 @@ def check(
         str | None, typer.Option(help="Unit of the files, if they do not say it: mm, inch.", rich_help_panel=_FILES)
     ] = None,
     up: Annotated[str | None, typer.Option(help="Axis of the files that points up: x, y or z.", rich_help_panel=_FILES)] = None,
+    pose: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Where a file is put: X,Y,Z or X,Y,Z,RX,RY,RZ (degrees), such as 1m,0,-20mm. Once for each file, in "
+            "their order, or once for all.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
     include_spaces: Annotated[bool, typer.Option(help="IFC: rooms are parts too.", rich_help_panel=_FILES)] = False,
     repair: Annotated[bool, typer.Option(help="Make safe repairs.", rich_help_panel=_FILES)] = True,
     urdf_geometry: Annotated[Geometry, typer.Option(help="URDF: which meshes.", rich_help_panel=_FILES)] = Geometry.collision,
@@ -230,6 +238,9 @@ def _run(given: dict[str, Any]) -> ClashReport:
 
 def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
     """From the files, or the one that was made."""
+    import numpy as np
+
+    from thud.cli.lengths import place
     from thud.errors import InvalidInputError
     from thud.io.scene.limits import SceneLimits
     from thud.io.scene.load import load_scene
@@ -243,6 +254,9 @@ def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
         files.append(given["demo"])
     if not files:
         raise InvalidInputError("expected files to check, or --demo FILE.glb for a small assembly with known clashes")
+    poses = [place(text, "--pose") for text in given["pose"] or ()]
+    if len(poses) > 1 and len(poses) != len(files):
+        raise InvalidInputError(f"--pose: expected one for each of {len(files)} files, or one for all, got {len(poses)}")
     raised: dict[str, Any] = {}
     for text in given["limit"] or ():
         name, _, value = text.partition("=")
@@ -258,6 +272,7 @@ def _scene(given: dict[str, Any], progress: Progress | None) -> Scene:
         files,
         units=given["units"],
         up=given["up"],
+        poses=np.concatenate([pose.matrix.reshape(1, 4, 4) for pose in poses]) if poses else None,
         include_spaces=given["include_spaces"],
         repair=given["repair"],
         urdf_geometry=given["urdf_geometry"].value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -223,13 +224,19 @@ def test_an_overlap_that_the_test_of_the_common_box_misses_is_still_hard(monkeyp
 def test_ids_do_not_depend_on_the_order_of_levels_of_one_name() -> None:
     cube = thud.Box([0.5, 0.5, 0.5]).to_mesh()
 
-    def ids(names: list[str], places: list[float]) -> dict[str, float]:
+    def ids(names: list[str], places: list[float], given: list[str] | None = None) -> dict[str, float]:
         poses = thud.Pose(np.array([[x, 0.0, 0.0] for x in places]))
-        return {clash.id: round(clash.depth, 6) for clash in check(Scene.from_parts(names, [cube] * 4, poses))}
+        scene = Scene.from_parts(names, [cube] * len(names), poses)
+        if given:
+            scene = replace(scene, parts=tuple(replace(part, given=name) for part, name in zip(scene.parts, given)))
+        return {clash.id: round(clash.depth, 6) for clash in check(scene)}
 
-    names = ["pump/shaft", "pump/wheel", "pump#2/shaft", "pump#2/wheel"]
-    assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [5.0, 5.8, 0.0, 0.9])
-    # Numbers that the file itself gives are names: what they stand for may change places.
+    names, given = ["pump/shaft", "pump/wheel", "pump#2/shaft", "pump#2/wheel"], ["pump/shaft", "pump/wheel"] * 2
+    assert ids(names, [0.0, 0.9, 5.0, 5.8], given) == ids(names, [5.0, 5.8, 0.0, 0.9], given)
+    # Numbers that the file itself gives are names: what they stand for may change places, and come in any order.
+    for order in itertools.permutations(range(4)):
+        names, places = ["a", "a", "a#2", "a#2"], [0.0, 0.9, 1.7, 2.4]
+        assert ids([names[k] for k in order], [places[k] for k in order]) == ids(names, places)
     names = ["line#1/shaft", "line#1/wheel", "line#2/shaft", "line#2/wheel"]
     assert ids(names, [0.0, 0.9, 5.0, 5.8]) == ids(names, [10.0, 10.9, 5.0, 5.8])
 
@@ -372,3 +379,69 @@ def test_sheets_thinner_than_the_tolerance_that_cross_clash(tolerance: float) ->
     lying = check(two(flat, flat, [0.02, 0.01, 0.001]), tolerance=tolerance)
     assert not lying.clashes
     assert len(lying.contacts) == 1
+
+
+def _convex_pairs(seed: int, count: int):
+    """(a, b, pose of B, exact depth) of convex bodies that overlap."""
+    rng = np.random.default_rng(seed)
+    while count:
+        kinds = (BOX, thud.Cylinder(0.4, 0.7).to_mesh(8), thud.Cone(0.6, 0.5).to_mesh(8))
+        hull = thud.ConvexHull(0.5 * rng.normal(size=(12, 3))).to_mesh()
+        a, b = ((*kinds, hull)[k] for k in rng.integers(4, size=2))
+        turn = rng.normal(size=4)
+        pose = thud.Pose(0.4 * rng.normal(size=3), turn / np.linalg.norm(turn))
+        depth = -float(thud.distance(a.hull, b.hull, None, pose, signed=True).distance[0])
+        if depth > 1e-3:
+            count -= 1
+            yield a, b, pose, depth
+
+
+@pytest.mark.parametrize(("part", "kind"), [(0.5, "hard"), (0.999, "hard"), (1.001, "contact")])
+def test_the_depth_of_convex_parts_decides_about_the_tolerance(part: float, kind: str) -> None:
+    for a, b, pose, depth in _convex_pairs(5, 12):
+        report = check(two(a, b, pose), tolerance=part * depth, volumes=False, search="quick")
+        assert [clash.kind for clash in (*report.clashes, *report.contacts)] == [kind]
+
+
+def _bracket() -> thud.TriangleMesh:
+    """An L of two arms of 1 by 0.2 by 0.2, of as few triangles as it takes."""
+    ring = np.array([(0, 0), (1, 0), (1, 0.2), (0.2, 0.2), (0.2, 1), (0, 1)])
+    vertices = np.concatenate([np.column_stack([ring, np.full(6, z)]) for z in (0.0, 0.2)])
+    cap = np.array([(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)])
+    sides = [(k, (k + 1) % 6, (k + 1) % 6 + 6) for k in range(6)] + [(k, (k + 1) % 6 + 6, k + 6) for k in range(6)]
+    return thud.TriangleMesh(vertices, np.concatenate([cap[:, ::-1], cap + 6, sides]))
+
+
+def test_the_deepest_point_decides_where_parts_are_not_convex() -> None:
+    # The end of an arm is 0.1 deep in the other bracket's arm; its corners and the middles of its triangles are less deep.
+    bracket = _bracket()
+    assert bracket.is_closed
+    assert bracket.volume == pytest.approx(0.2 * 0.2 * 1.8)
+    for part, kind in ((0.9, "hard"), (0.97, "hard"), (1.02, "contact")):
+        report = check(two(bracket, bracket, [0.4, 0.1, 0.03]), tolerance=part * 0.1)
+        assert [clash.kind for clash in (*report.clashes, *report.contacts)] == [kind], part
+
+
+def test_parts_side_by_side_are_no_duplicates_however_large_the_tolerance() -> None:
+    sheet = thud.Box([0.5, 0.5, 0.0005]).to_mesh()
+    report = check(two(sheet, sheet, [0.0, 0.0, 0.001]), tolerance=0.002)
+    assert not report.clashes
+    assert len(report.contacts) == 1
+    assert [clash.kind for clash in check(two(sheet, sheet, [0.0, 0.0, 0.00005]), tolerance=0.002)] == ["duplicate"]
+    tiny = thud.Box([0.001, 0.001, 0.001]).to_mesh()
+    assert [clash.kind for clash in check(two(tiny, tiny, [0.0008, 0.0, 0.0]), tolerance=0.001)] == ["hard"]
+
+
+def test_what_is_convex_is_told_by_its_hull() -> None:
+    import trimesh
+
+    from thud.report.clash.assembly import _tube
+    from thud.report.clash.roundness import is_convex
+
+    can, fine = thud.Cylinder(0.3, 0.4).to_mesh(32), trimesh.creation.box().subdivide()
+    for mesh in (BOX, can, thud.TriangleMesh(fine.vertices, fine.faces), thud.Sphere(1.0).to_mesh(40)):
+        assert is_convex(mesh)
+        # As files have their corners.
+        assert is_convex(thud.TriangleMesh(np.asarray(mesh.vertices, dtype=np.float32), mesh.faces))
+    for mesh in (_bracket(), _tube(1e-4, 0.03, 0.04), thud.TriangleMesh(can.vertices, np.asarray(can.faces)[1:])):
+        assert not is_convex(mesh)

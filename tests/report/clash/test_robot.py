@@ -9,6 +9,7 @@ import thud
 from thud.io.scene.robot import Joint, Robot
 from thud.io.scene.scene import Part, Scene
 from thud.report import ClashReport, Rules, check
+from thud.report.clash.robot import LinkPair
 
 BAR = thud.Box([0.5, 0.04, 0.04]).to_mesh()
 POST = thud.Box([0.05, 0.05, 0.3]).to_mesh()
@@ -135,3 +136,11 @@ def test_links_that_touch_or_are_near_at_rest_and_overlap_elsewhere_clash(gap: f
     assert not report.contacts
     assert report.clashes[0].configuration[1] < -gap
     assert report.clashes[0].depth == pytest.approx(-gap - report.clashes[0].configuration[1])
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(1 / 201, "<1 %"), (0.5, "50 %"), (200 / 201, ">99 %"), (1.0, "100 %"), (0.0, "0 %")]
+)
+def test_what_is_rare_is_not_told_as_never(share: float, said: str) -> None:
+    verdict = "always" if share == 1.0 else "sometimes" if share else "never"
+    assert LinkPair("a", "b", verdict, share, False, (), None, np.empty((0, 3), dtype=np.int64)).share_text == said

@@ -31,6 +31,7 @@ def build_scene(
     *,
     repair: bool,
     prefix: str,
+    stem: str = "",
     crossings: bool | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Scene:
@@ -39,12 +40,13 @@ def build_scene(
     source : the file's name
     units, up : override what the file says, or None
     prefix : a level above all others, or ""
+    stem : the same before it was made unique
     crossings : whether to look for triangles that cross; None: in small meshes, up to a number of triangles in all
     """
     notes: list[Note] = []
     metres, words = _unit(found, units, notes)
     axis = up or found.up
-    names = _paths(found, prefix)
+    names, given = _paths(found, prefix), _given(found, stem)
     parts, rows, shared = [], [], Shared()
     repaired: dict[int, Repaired] = {}
     stretched: dict[Any, int | str] = {}
@@ -81,7 +83,7 @@ def build_scene(
             continue
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = rotation, place
-        parts.append(Part(full, row_of_mesh, _pose(pose, full), parent, node["guid"], node["kind"], source))
+        parts.append(Part(full, row_of_mesh, _pose(pose, full), parent, node["guid"], node["kind"], source, given[name[0]]))
         rows.append(row)
     _find_crossings(repaired, crossings, notes)
     for k, mesh in repaired.items():
@@ -140,6 +142,14 @@ def _paths(found: Found, prefix: str) -> list[str]:
     for node in found.nodes:
         above = names[node["parent"]] if node["parent"] >= 0 else prefix
         names.append(unique.take(path_name(above, node["name"])))
+    return names
+
+
+def _given(found: Found, stem: str) -> list[str]:
+    """Full names of all nodes as the file has them: not unique, and the same in any order."""
+    names: list[str] = []
+    for node in found.nodes:
+        names.append(path_name(names[node["parent"]] if node["parent"] >= 0 else stem, node["name"]))
     return names
 
 

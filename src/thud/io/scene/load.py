@@ -96,7 +96,10 @@ def load_scene(
                 tell(0.5)
                 stem = printable(os.path.splitext(name)[0], limits.name_length).replace("/", "_") or "file"
                 prefix = stems.take(stem) if len(paths) > 1 else ""
-                part = build_scene(found, name, units, up, repair=repair, prefix=prefix, crossings=crossings, progress=tell)
+                part = build_scene(
+                    found, name, units, up, repair=repair, prefix=prefix, stem=stem if prefix else "", crossings=crossings,
+                    progress=tell,
+                )  # fmt: skip
                 if not part.parts:
                     raise SceneFileError("there is no triangle in it")
             except SceneFileError as error:

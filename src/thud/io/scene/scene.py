@@ -34,6 +34,7 @@ class Part:
     guid : global id that the file gives it (IFC), or None
     kind : the IFC class, "link" for a part of a robot, or ""
     source : name of the file, or ""
+    given : full path as the file has it, which other parts may have too; "" if it is `name`
     """
 
     name: str
@@ -43,6 +44,7 @@ class Part:
     guid: str | None = None
     kind: str = ""
     source: str = ""
+    given: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Scene:
                 raise InvalidInputError(f"meshes: row {k} is a {type(mesh).__name__}; expected a TriangleMesh (see to_mesh)")
             full = kept.take(str(name) or "part")
             pose = Pose.from_rows(rows[k if len(rows) > 1 else 0], single=True)
-            parts.append(Part(full, shared.row(mesh), pose, parent=full.rpartition("/")[0]))
+            parts.append(Part(full, shared.row(mesh), pose, parent=full.rpartition("/")[0], given=str(name)))
         return cls(tuple(parts), tuple(shared.meshes), units)
 
     def __len__(self) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from itertools import accumulate
 
 import numpy as np
 
@@ -13,9 +11,6 @@ from thud.io.scene.scene import Scene
 
 #: Characters of an id: among a million clashes two are alike once in 10,000 runs.
 _LENGTH = 13
-
-#: What is appended to names that occur again, at any level, in the order of the file.
-_NUMBER = re.compile(r"#\d+$")
 
 #: Between a name that several parts have and which of them it is: no name from a file has this character, so that the second
 #: "bolt" is not the part that the file calls "bolt#2".
@@ -31,8 +26,7 @@ def part_keys(scene: Scene, lower: Floats, upper: Floats) -> list[str]:
 
     lower, upper : (P, 3) boxes about the parts
     """
-    names = _given_names([part.name for part in scene.parts])
-    own = [f"guid:{part.guid}" if part.guid else f"name:{name}" for part, name in zip(scene.parts, names)]
+    own = [f"guid:{part.guid}" if part.guid else f"name:{part.given or part.name}" for part in scene.parts]
     alike: dict[str, list[int]] = {}
     for row, key in enumerate(own):
         alike.setdefault(key, []).append(row)
@@ -45,17 +39,6 @@ def part_keys(scene: Scene, lower: Floats, upper: Floats) -> list[str]:
             for number, k in enumerate(order):
                 own[rows[k]] = f"{key}{_WHICH}{number + 1}"
     return own
-
-
-def _given_names(names: list[str]) -> list[str]:
-    """Full names without the numbers that were appended to make them unique: of "pump/shaft" and "pump#2/shaft" both are
-    "pump/shaft". A number whose name does not occur without it, as "line#1" beside "line#2", is the file's own."""
-    paths = [list(accumulate(name.split("/"), lambda above, level: f"{above}/{level}")) for name in names]
-    there = {path for line in paths for path in line}
-    return [
-        "/".join(_NUMBER.sub("", p).rpartition("/")[2] if _NUMBER.sub("", p) in there else p.rpartition("/")[2] for p in line)
-        for line in paths
-    ]
 
 
 def clash_id(key_a: str, key_b: str) -> str:

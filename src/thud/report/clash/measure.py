@@ -9,9 +9,11 @@ import numpy as np
 from thud._core.arrays import Floats
 from thud.queries import closest_point, contains, distance
 from thud.report.clash.candidates import Placed
+from thud.report.clash.deepest import deepest_point
 from thud.report.clash.meeting import Body, Meeting, cut_through, extent, meeting, penetration, spread
-from thud.report.clash.tolerances import MOST_SAMPLES, ROUNDING
-from thud.report.clash.ways import freeing
+from thud.report.clash.roundness import is_convex, thickness
+from thud.report.clash.tolerances import BEYOND, MOST_SAMPLES, ROUNDING, SAME, TOUCHING
+from thud.report.clash.ways import freeing, hulls_way, shortest_way
 
 _NAN = float("nan")
 
@@ -57,11 +59,23 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
         deep = penetration(a, b, met, lower, upper)
         if deep > tolerance:
             return Found("hard", where, points, np.zeros(3), deep, met)
-    normal = freeing(a, b, met, 2.0 * tolerance)
-    if normal is None and (not closed or cut_through(a, b, met, tolerance)):
-        # Surfaces without an inside, or thinner than the tolerance, that cannot be parted by it cross.
-        return Found("hard", where, points, np.zeros(3), deep, met)
-    # A pin that fills its hole touches it all around: no normal is better than another, and it is no clash.
+    normal = freeing(a, b, met, tolerance * (1.0 + BEYOND))
+    if normal is None and closed and is_convex(a.mesh) and is_convex(b.mesh):
+        # Nothing fits into a convex part: the way out alone decides.
+        depth, normal, _ = hulls_way(a, b)
+        if depth > tolerance:
+            return Found("hard", where, points, np.zeros(3), deep, met)
+    elif normal is None and closed:
+        # A pin that fills its hole touches it all around, and no short way leads out: it is no clash unless a point is deep.
+        deep = max(deep, deepest_point(a, b, lower, upper, tolerance))
+        if deep > tolerance or cut_through(a, b, met, tolerance):
+            return Found("hard", where, points, np.zeros(3), deep, met)
+    elif normal is None:
+        # Surfaces without an inside that cannot be parted by the tolerance cross.
+        depth, normal, _ = shortest_way(a, b)
+        if not depth <= tolerance:
+            return Found("hard", where, points, np.zeros(3), deep, met)
+    # Of a pin in its hole no normal is better than another.
     return Found("contact", where, points, np.zeros(3) if normal is None else normal, deep, met)
 
 
@@ -72,8 +86,11 @@ def body(mesh: object, placed: Placed, row: int) -> Body:
 
 def coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> bool:
     """Whether two surfaces are the same within the tolerance: every vertex of either lies on the other, and their areas are
-    equal, so that a sheet with a window is not one without."""
+    equal, so that a sheet with a window is not one without. Parts that are not much larger than the tolerance are the same
+    only within a part of their thickness: side by side they are not."""
     lower_a, upper_a, lower_b, upper_b = boxes
+    for mesh, low, high in ((a.mesh, lower_a, upper_a), (b.mesh, lower_b, upper_b)):
+        tolerance = min(tolerance, max(SAME * thickness(mesh), TOUCHING * float(np.linalg.norm(high - low))))
     if max(np.abs(lower_a - lower_b).max(), np.abs(upper_a - upper_b).max()) > tolerance:
         return False
     if same_mesh and np.abs(a.row - b.row).max() == 0.0:

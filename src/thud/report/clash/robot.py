@@ -38,6 +38,13 @@ class LinkPair:
     parts: tuple[int, int] | None
     meetings: Ints = field(repr=False, compare=False)
 
+    @property
+    def share_text(self) -> str:
+        """The share in per cent; what is rare is not 0 %, and what happens nearly always not 100 %."""
+        if self.verdict == "sometimes" and not 0.005 <= self.share < 0.995:
+            return "<1 %" if self.share < 0.5 else ">99 %"
+        return f"{100.0 * self.share:.0f} %"
+
 
 def link_pairs(
     scene: Scene, rules: Rules, values: Floats, threads: int | None, progress: Progress | None

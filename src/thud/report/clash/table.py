@@ -94,7 +94,7 @@ def _links(report: ClashReport, rows: int) -> Table:
         style = "bold red" if pair.verdict == "always" else "yellow"
         table.add_row(
             Text(f"{plain(pair.link_a)}\n{plain(pair.link_b)}"),
-            Text(f"{pair.verdict}, {pair.share:.0%}", style=style),
+            Text(f"{pair.verdict}, {pair.share_text}", style=style),
             Text("yes" if pair.at_rest else "no"),
             Text(values),
         )

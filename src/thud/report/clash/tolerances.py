@@ -16,6 +16,23 @@ BELOW_SURFACE = 1e-3
 #: How deep in both the middle of a thin sheet must be, as a part of its thickness, to be inside: it is half where it is cut.
 DEEP_INSIDE = 0.1
 
+#: How far beyond the tolerance two parts are moved to see whether it parts them, as a part of it: what overlaps by the very
+#: tolerance touches there.
+BEYOND = 1e-6
+
+#: What may be missing of a convex part's hull, as a part of its volume: roundings of corners, and not the hollows of a part
+#: whose corners are all in its hull.
+HULL_LEAVES_OUT = 1e-3
+
+#: How far apart the surfaces of duplicates may be at most, as a part of their thickness: sheets that lie on each other are two.
+SAME = 0.1
+
+#: How closely the deepest point is told from the tolerance, as a part of it.
+NEARLY = 0.01
+
+#: Points of one surface that are looked at to find the deepest (a count): some 10 ms.
+MOST_HALVED = 6000
+
 #: Triangle pairs of one clash that points are taken from (a count), spread evenly over all: a picture shows no more.
 MOST_PAIRS = 4000
 

@@ -176,7 +176,7 @@
     at("links").hidden = false;
     for (const pair of data.links.filter((one) => one.verdict !== "never")) {
       const row = make("tr");
-      row.append(make("td", pair.a), make("td", pair.b), make("td", pair.verdict + ", " + Math.round(100 * pair.share) + " %"),
+      row.append(make("td", pair.a), make("td", pair.b), make("td", pair.verdict + ", " + pair.share),
         make("td", pair.configuration.join(", ")));
       at("links").querySelector("tbody").append(row);
     }

@@ -123,7 +123,7 @@ def _data(
         "clashes": [_clash(report, clash, at, origin, number[clash.id], pictures.get(clash.id)) for clash in rows],
         "links": [
             {
-                "a": plain(pair.link_a), "b": plain(pair.link_b), "verdict": pair.verdict, "share": pair.share,
+                "a": plain(pair.link_a), "b": plain(pair.link_b), "verdict": pair.verdict, "share": pair.share_text,
                 "configuration": [round(value, 4) for value in pair.configuration],
             }
             for pair in report.links
