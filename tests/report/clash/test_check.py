@@ -445,3 +445,15 @@ def test_what_is_convex_is_told_by_its_hull() -> None:
         assert is_convex(thud.TriangleMesh(np.asarray(mesh.vertices, dtype=np.float32), mesh.faces))
     for mesh in (_bracket(), _tube(1e-4, 0.03, 0.04), thud.TriangleMesh(can.vertices, np.asarray(can.faces)[1:])):
         assert not is_convex(mesh)
+
+
+def test_contacts_that_no_points_decide_are_told() -> None:
+    from thud.report.clash.assembly import _lathe, _tube
+
+    # A pin that fills its hole, side by side: no point is deep, but to know it to a micrometre would take millions of points.
+    tube, pin = _tube(0.03, 0.05, 0.2), _lathe([(0.0, -0.05), (0.03, -0.05), (0.03, 0.05), (0.0, 0.05)])
+    for tolerance, told in ((1e-6, 1), (0.02, 0)):
+        report = check(two(tube, pin, [0.0, 0.0, 0.0]), tolerance=tolerance)
+        assert not report.clashes
+        assert len(report.contacts) == 1
+        assert len([note for note in report.notes if "may be deeper" in note]) == told, tolerance

@@ -24,7 +24,7 @@ from thud.report.clash.pairs import build, find_pairs, matrices, pair_tasks
 from thud.report.clash.robot import LinkPair, link_pairs
 from thud.report.clash.rules import Rules, unmatched
 from thud.report.clash.tasks import Progress, run_tasks
-from thud.report.clash.tolerances import MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, TOUCHING
+from thud.report.clash.tolerances import MOST_HALVED, MOST_SEARCHED, MOST_SEARCHED_ALL, ROUNDING, TOUCHING
 from thud.report.clash.volumes import Cutter
 from thud.report.clash.ways import Way, bounded_way, boxes_parted, shortest_way
 from thud.results import Distances
@@ -144,6 +144,13 @@ class _Checker:
             return examine(self._body(a, at), self._body(b, at), boxes, bool(same), self.tolerance)
 
         found = run_tasks("clashes", look, range(len(ordered)), self.threads, self.progress)
+        unsure = [row for row, one in enumerate(found) if not one.decided]
+        if unsure:
+            a, b = (self.scene.parts[int(part)].name for part in ordered[unsure[0]])
+            self.notes.append(
+                f"{len(unsure)} contacts may be deeper than the tolerance, which {MOST_HALVED} points a side do not tell, "
+                f"{a} and {b} first; a larger tolerance is decided sooner"
+            )
         real = [row for row, one in enumerate(found) if one.kind in _OVERLAPS]
         sizes = self.size[self.mesh_of[ordered[real]]].sum(axis=1) if real else np.empty(0, dtype=np.int64)
         thorough = self._thorough(sizes)

@@ -28,6 +28,8 @@ class Found(NamedTuple):
     penetration: float
     met: Meeting | None
     inside: str = ""
+    decided: bool = True
+    """Whether a contact is known to be no deeper than the tolerance."""
 
 
 def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same_mesh: bool, tolerance: float) -> Found:
@@ -54,6 +56,7 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
         return Found("containment", 0.5 * (low + high), points, np.zeros(3), _NAN, met, inside)
     ends = np.concatenate([met.start, met.end])
     points, where = extent(ends), 0.5 * (ends.min(axis=0) + ends.max(axis=0))
+    decided = True
     deep, closed = _NAN, a.mesh.is_closed and b.mesh.is_closed
     if closed:
         deep = penetration(a, b, met, lower, upper)
@@ -67,7 +70,8 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
             return Found("hard", where, points, np.zeros(3), deep, met)
     elif normal is None and closed:
         # A pin that fills its hole touches it all around, and no short way leads out: it is no clash unless a point is deep.
-        deep = max(deep, deepest_point(a, b, lower, upper, tolerance))
+        depth, decided = deepest_point(a, b, lower, upper, tolerance)
+        deep = max(deep, depth)
         if deep > tolerance or cut_through(a, b, met, tolerance):
             return Found("hard", where, points, np.zeros(3), deep, met)
     elif normal is None:
@@ -76,7 +80,7 @@ def examine(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], same
         if not depth <= tolerance:
             return Found("hard", where, points, np.zeros(3), deep, met)
     # Of a pin in its hole no normal is better than another.
-    return Found("contact", where, points, np.zeros(3) if normal is None else normal, deep, met)
+    return Found("contact", where, points, np.zeros(3) if normal is None else normal, deep, met, decided=decided)
 
 
 def body(mesh: object, placed: Placed, row: int) -> Body:
