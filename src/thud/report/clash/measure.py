@@ -93,6 +93,8 @@ def coincide(a: Body, b: Body, boxes: tuple[Floats, Floats, Floats, Floats], sam
     equal, so that a sheet with a window is not one without. Parts that are not much larger than the tolerance are the same
     only within a part of their thickness: side by side they are not."""
     lower_a, upper_a, lower_b, upper_b = boxes
+    if max(np.abs(lower_a - lower_b).max(), np.abs(upper_a - upper_b).max()) > tolerance:
+        return False
     for mesh, low, high in ((a.mesh, lower_a, upper_a), (b.mesh, lower_b, upper_b)):
         tolerance = min(tolerance, max(SAME * thickness(mesh), TOUCHING * float(np.linalg.norm(high - low))))
     if max(np.abs(lower_a - lower_b).max(), np.abs(upper_a - upper_b).max()) > tolerance:
