@@ -147,9 +147,10 @@ class _Checker:
         unsure = [row for row, one in enumerate(found) if not one.decided]
         if unsure:
             a, b = (self.scene.parts[int(part)].name for part in ordered[unsure[0]])
+            many = f"{len(unsure)} contact{'s' if len(unsure) > 1 else ''}"
             self.notes.append(
-                f"{len(unsure)} contacts may be deeper than the tolerance, which {MOST_HALVED} points a side do not tell, "
-                f"{a} and {b} first; a larger tolerance is decided sooner"
+                f"{many} may be deeper than the tolerance, which {MOST_HALVED:,} points a side do not tell: {a} and {b} first; "
+                "a larger tolerance is decided sooner"
             )
         real = [row for row, one in enumerate(found) if one.kind in _OVERLAPS]
         sizes = self.size[self.mesh_of[ordered[real]]].sum(axis=1) if real else np.empty(0, dtype=np.int64)
