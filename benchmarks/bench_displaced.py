@@ -339,7 +339,7 @@ def _growth(report: Report, most: int, rounds: int) -> None:
     report.growth("100 poses of a hull over hills", "intersects", "samples", "coal, mesh", sizes, make, max(2, rounds // 2))
 
 
-def _rays(report: Report, surface: DisplacedSurface, count: int, rounds: int) -> None:
+def _rays(report: Report, ground: str, surface: DisplacedSurface, count: int, rounds: int) -> None:
     """First hits of rays beside those with the surface's own triangles: down, of a camera, any way."""
     mesh, rng, box = surface.to_mesh(), np.random.default_rng(7), surface.bounds()
     low, high = np.asarray(box.lower).ravel(), np.asarray(box.upper).ravel()
@@ -359,10 +359,8 @@ def _rays(report: Report, surface: DisplacedSurface, count: int, rounds: int) ->
             Contestant("thud, mesh", lambda o=origins, d=directions: thud.raycast(mesh, o, d, threads=1), len(origins)),  # type: ignore[misc]
         ]
         members.append((name, racers))
-    report.family("rays on displaced terrain", "first hits", "thud, mesh", members, rounds)
-    report.note(
-        "rays on displaced terrain", "bytes a sample for rays", f"{surface.ray_blocks.nbytes / surface.sample_count:.2f}"
-    )
+    report.family(f"rays on {ground}", "first hits", "thud, mesh", members, rounds)
+    report.note(f"rays on {ground}", "bytes a sample for rays", f"{surface.ray_blocks.nbytes / surface.sample_count:.2f}")
 
 
 def run(size: str = "standard") -> None:
@@ -375,7 +373,13 @@ def run(size: str = "standard") -> None:
         _building(report, 65 if size == "ci" else 513, cell, 8 if size == "ci" else 16, max(1, rounds // 2))
         _warship(report, made.surface, poses, rounds)
         _contacts(report, *((60, 20, 5, 1) if size == "ci" else (520, 1_000, 100, rounds)))
-        _rays(report, made.surface, 400 if size == "ci" else 20_000, rounds)
+        side, count = (33, 400) if size == "ci" else (513, 20_000)
+        x, y = np.meshgrid(np.arange(float(side)), np.arange(float(side)))
+        noise = 0.3 * np.random.default_rng(4).normal(size=(side, side))
+        hills = 10.0 * np.sin(0.05 * x) * np.cos(0.04 * y)
+        _rays(report, "hills", from_heights(hills, 1.0, samples=16).surface, count, rounds)
+        _rays(report, "rough ground", from_heights(noise, 1.0, samples=16).surface, count, rounds)
+        _rays(report, "a cave", made.surface, count, rounds)
         _projections(report, made.surface, points, rounds)
         for side, step in ((8, 8), (16, 8), (8, 4), (16, 4)):
             if size == "ci" and (side, step) != (8, 8):

@@ -407,7 +407,8 @@ def test_map_places() -> None:
         np.ascontiguousarray(local[:, :3]),
         local[:, 3:6] / np.linalg.norm(local[:, 3:6], axis=1, keepdims=True),
     )
-    surface_ray_rows(0, 200, surface.arrays, origins, directions, np.inf, 0, distance, normal, quad, place)
+    still, point = np.array([[1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]]), np.empty((200, 3))
+    surface_ray_rows(0, 200, surface.arrays, origins, directions, still, np.inf, 0, distance, point, normal, quad, place)
     np.testing.assert_allclose(found, place[met], atol=1e-7)
     assert collider.map_places([], np.empty((0, 3))).shape == (0, 2)
     with pytest.raises(InvalidInputError, match="parts: row 1 is no patch"):

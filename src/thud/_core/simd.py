@@ -125,9 +125,9 @@ def ray_box8(
 ) -> Any:  # fmt: skip
     """Slab test of one ray against 8 boxes: bit mask of those it meets before `best`; writes the entry distances.
 
-    A node is 48 float32 from `base` on: rows lo_x, lo_y, lo_z, hi_x, hi_y, hi_z of 8 lanes. near_k is the offset of the row
-    where the ray enters on axis k: 8 k if i_k >= 0, else 8 k + 24. i = 1 / direction, n and f = origin * i, moved against and
-    along the ray by the slack of the test.
+    A node is 48 float32, or bytes, from `base` on: rows lo_x, lo_y, lo_z, hi_x, hi_y, hi_z of 8 lanes. near_k is the offset of
+    the row where the ray enters on axis k: 8 k if i_k >= 0, else 8 k + 24. i = 1 / direction, n and f = origin * i, moved
+    against and along the ray by the slack of the test.
     """
     f, i = types.float32, types.int64
     signature = types.uint32(nodes, i, i, i, i, f, f, f, f, f, f, f, f, f, f, t_out)
@@ -139,8 +139,14 @@ def ray_box8(
         inverse, near, far = ([_splat(builder, a, vec) for a in args[k : k + 3]] for k in (5, 8, 11))
         best, zero = _splat(builder, args[14], vec), ir.Constant(vec, [0.0] * 8)
 
+        narrow = sig.args[0].dtype == types.uint8
+
         def slab(row: Any, k: int, shift: Any) -> Any:
-            bound = _load(builder, node, builder.add(base, row), vec, 32)
+            if narrow:
+                eight = _load(builder, node, builder.add(base, row), ir.VectorType(ir.IntType(8), 8), 1)
+                bound = builder.uitofp(eight, vec)
+            else:
+                bound = _load(builder, node, builder.add(base, row), vec, 32)
             return builder.fsub(builder.fmul(bound, inverse[k], flags=flags), shift, flags=flags)
 
         enter = [slab(args[2 + k], k, near[k]) for k in range(3)]

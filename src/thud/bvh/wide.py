@@ -40,7 +40,7 @@ BLOCK_STRIDE = 40
 ROWS = 36
 
 #: Bounds of a lane without a child: no ray meets it, and its squared distance from a point is infinite in float32.
-_EMPTY = 2.0**64
+EMPTY = 2.0**64
 
 #: Entries of the stack of a walk: 7 for each of up to TREE_LEVELS levels.
 STACK = 640
@@ -63,7 +63,7 @@ class WideTree(NamedTuple):
     its extent."""
 
 
-def _aligned(count: int, dtype: type) -> npt.NDArray:
+def aligned(count: int, dtype: type) -> npt.NDArray:
     """`count` numbers that begin at a cache line."""
     size = np.dtype(dtype).itemsize
     raw = np.empty(count * size + 64, dtype=np.uint8)
@@ -84,7 +84,7 @@ def build_wide(tree: MeshTree, boxes: npt.NDArray[np.float32], vertices: Array, 
     no_nodes, no_blocks = np.empty(0, dtype=np.float32), np.empty(0)
     arguments = (tree.skip, tree.first, tree.order, boxes, vertices, faces, choice, scale)
     fill_wide(*arguments, no_nodes, no_nodes.view(np.int32), no_blocks, no_blocks.view(np.int64), sizes)
-    nodes, blocks = _aligned(int(sizes[0]) * NODE_STRIDE, np.float32), _aligned(int(sizes[1]) * BLOCK_STRIDE, np.float64)
+    nodes, blocks = aligned(int(sizes[0]) * NODE_STRIDE, np.float32), aligned(int(sizes[1]) * BLOCK_STRIDE, np.float64)
     fill_wide(*arguments, nodes, nodes.view(np.int32), blocks, blocks.view(np.int64), sizes)
     box = boxes[0].astype(np.float64) / scale
     frame = np.concatenate([origin, [scale, reach], box, [16.0 / float((box[3:] - box[:3]).max())]])
@@ -171,8 +171,8 @@ def fill_wide(
         if write:
             for lane in range(WIDTH):
                 for axis in range(3):
-                    nodes_out[base + WIDTH * axis + lane] = _EMPTY
-                    nodes_out[base + WIDTH * (axis + 3) + lane] = -_EMPTY
+                    nodes_out[base + WIDTH * axis + lane] = EMPTY
+                    nodes_out[base + WIDTH * (axis + 3) + lane] = -EMPTY
                 references_out[base + REFERENCES + lane] = 0
             for pad in range(REFERENCES + WIDTH, NODE_STRIDE):
                 nodes_out[base + pad] = 0.0

@@ -472,14 +472,17 @@ def raycast(
     _threads.check_threads(threads)
     wide = mesh.wide
     out = RayHits(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty(count, dtype=np.int64))
-    # Large chunks, in which sorting finds neighbours.
-    chunk = max(512, min(RAY_SORT_BLOCK, count // (2 * (threads or _threads.core_count()))))
     _threads.run_rows(
         first_hit_rows, count, threads, wide,
         origins, directions, poses, reach, int(any_hit), out.distance, out.point, out.normal, out.triangle,
-        rows_per_chunk=chunk,
+        rows_per_chunk=sorted_chunk(count, threads),
     )  # fmt: skip
     return out
+
+
+def sorted_chunk(count: int, threads: int | None) -> int:
+    """Rays a chunk: large ones, in which sorting finds neighbours."""
+    return max(512, min(RAY_SORT_BLOCK, count // (2 * (threads or _threads.core_count()))))
 
 
 def raycast_all(

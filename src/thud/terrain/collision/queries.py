@@ -237,21 +237,20 @@ def raycast(
     reach: float, any_hit: bool, threads: int | None,
 ) -> RayHits:  # fmt: skip
     """First hits, from either side; `triangle` is the quad that was hit."""
-    directions = unit(directions)
-    start, along = unturned(rows, origins - rows[:, 9:], count), unturned(rows, directions, count)
-    found, normal, quad = np.empty(count), np.empty((count, 3)), np.empty(count, dtype=np.int64)
-    arguments = (surface.arrays, start, along, reach, int(any_hit))
+    found, quad = np.empty(count), np.empty(count, dtype=np.int64)
+    point, normal = np.empty((count, 3)), np.empty((count, 3))
+    out, arguments = (found, point, normal, quad), (surface.arrays, origins, directions, rows, reach, int(any_hit))
     if surface.has_ray_blocks or count > BLOCK_RAYS * surface.sample_count:
-        from thud.terrain.collision.ray_blocks import block_ray_rows
+        from thud.mesh.raycast import sorted_chunk
+        from thud.terrain.collision.block_walk import block_ray_rows
 
-        run_rows(block_ray_rows, count, threads, *arguments, *surface.ray_blocks, found, normal, quad, rows_per_chunk=_ROWS)
+        chunk = sorted_chunk(count, threads)
+        run_rows(block_ray_rows, count, threads, *arguments, *surface.ray_blocks, *out, rows_per_chunk=chunk)
     else:
         from thud.terrain.collision.rays import surface_ray_rows
 
-        run_rows(surface_ray_rows, count, threads, *arguments, found, normal, quad, np.empty((count, 2)), rows_per_chunk=_ROWS)
-    hit = np.isfinite(found)
-    point = np.where(hit[:, None], origins + np.where(hit, found, 0.0)[:, None] * directions, 0.0)
-    return RayHits(found, point, _turned(rows, normal), quad)
+        run_rows(surface_ray_rows, count, threads, *arguments, *out, np.empty((count, 2)), rows_per_chunk=_ROWS)
+    return RayHits(found, point, normal, quad)
 
 
 def raycast_all(

@@ -12,6 +12,8 @@ import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import RAY_BOX_SLACK
+from thud.geometry.exact_vec3 import cross, dot, load3, sub
+from thud.mesh.raycast import into_frame, out_of_frame, row_of, unit
 from thud.terrain.bounding.volume import EXTREME
 from thud.terrain.collision.outline import in_outline, outline, push_coarsest, push_finer
 from thud.terrain.collision.patch import load_patch, patch_normal
@@ -24,89 +26,79 @@ _I = np.int64
 
 
 @exact_device
-def cross3(a, b):
-    """a x b."""
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@exact_device
-def dot3(a, b):
-    """a . b"""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@exact_device
 def at_u(q00, q10, e00, e11, d, u, nearest, farthest):
     """(hit, distance, v) on the line of constant u."""
     pa = (q00[0] + u * (q10[0] - q00[0]), q00[1] + u * (q10[1] - q00[1]), q00[2] + u * (q10[2] - q00[2]))
     pb = (e00[0] + u * (e11[0] - e00[0]), e00[1] + u * (e11[1] - e00[1]), e00[2] + u * (e11[2] - e00[2]))
-    n = cross3(d, pb)
-    whole = dot3(n, n)
+    n = cross(d, pb)
+    whole = dot(n, n)
     if not whole > 0.0:
         return False, 0.0, 0.0
-    n = cross3(n, pa)
-    distance, v = dot3(n, pb) / whole, dot3(n, d) / whole
+    n = cross(n, pa)
+    distance, v = dot(n, pb) / whole, dot(n, d) / whole
     inside = -PATCH_RAY_EDGE <= v <= 1.0 + PATCH_RAY_EDGE and nearest <= distance <= farthest
     return inside, distance, v
 
 
+@exact_device
+def patch_roots(p00, p10, p01, p11, o, d, farthest):
+    """(hit, distance, u, v) twice: where a ray from o along d meets a patch up to `farthest`. Edges belong to both sides."""
+    q00, q10 = sub(p00, o), sub(p10, o)
+    e00, e11 = sub(p01, p00), sub(p11, p10)
+    # a + b u + c u^2 = 0: the ray and the line of constant u lie in one plane.
+    a = dot(cross(q00, d), e00)
+    whole = dot(cross(q10, d), e11)
+    c = dot(cross(sub(q10, q00), sub(e00, e11)), d)
+    b = whole - a - c
+    hit0, distance0, u0, v0 = False, 0.0, 0.0, 0.0
+    hit1, distance1, u1, v1 = False, 0.0, 0.0, 0.0
+    under = b * b - 4.0 * a * c
+    if under >= 0.0:
+        root = -0.5 * (b + math.copysign(math.sqrt(under), b))
+        if c != 0.0:
+            u0 = root / c
+            if -PATCH_RAY_EDGE <= u0 <= 1.0 + PATCH_RAY_EDGE:
+                hit0, distance0, v0 = at_u(q00, q10, e00, e11, d, u0, 0.0, farthest)
+        # Both roots at 0, or all coefficients but c vanish.
+        u1 = a / root if root != 0.0 else 0.0
+        if -PATCH_RAY_EDGE <= u1 <= 1.0 + PATCH_RAY_EDGE:
+            hit1, distance1, v1 = at_u(q00, q10, e00, e11, d, u1, 0.0, farthest)
+    return hit0, distance0, u0, v0, hit1, distance1, u1, v1
+
+
 @exact_kernel(inner="f8[:,::1], vec3, vec3, f8, f8[:,::1]")
 def ray_patch_crossings(corners, o, d, farthest, out):
-    """Number of times, 0 to 2, that a ray from o along d meets a patch up to `farthest`; out rows: distance, u, v. Edges belong
-    to both sides."""
-    q00 = (corners[0, 0] - o[0], corners[0, 1] - o[1], corners[0, 2] - o[2])
-    q10 = (corners[1, 0] - o[0], corners[1, 1] - o[1], corners[1, 2] - o[2])
-    e00 = (corners[2, 0] - corners[0, 0], corners[2, 1] - corners[0, 1], corners[2, 2] - corners[0, 2])
-    e11 = (corners[3, 0] - corners[1, 0], corners[3, 1] - corners[1, 1], corners[3, 2] - corners[1, 2])
-    # a + b u + c u^2 = 0: the ray and the line of constant u lie in one plane.
-    a = dot3(cross3(q00, d), e00)
-    whole = dot3(cross3(q10, d), e11)
-    side = (q10[0] - q00[0], q10[1] - q00[1], q10[2] - q00[2])
-    turn = (e00[0] - e11[0], e00[1] - e11[1], e00[2] - e11[2])
-    c = dot3(cross3(side, turn), d)
-    b = whole - a - c
+    """Number of times, 0 to 2, that a ray from o along d meets a patch up to `farthest`; out rows: distance, u, v."""
+    p00, p10, p01, p11 = load3(corners, 0, 0), load3(corners, 1, 0), load3(corners, 2, 0), load3(corners, 3, 0)
+    hit0, distance0, u0, v0, hit1, distance1, u1, v1 = patch_roots(p00, p10, p01, p11, o, d, farthest)
     count = _I(0)
-    under = b * b - 4.0 * a * c
-    if under < 0.0:
-        return count
-    root = -0.5 * (b + math.copysign(math.sqrt(under), b))
-    for k in range(2):
-        if k == 0:
-            if c == 0.0:
-                continue
-            u = root / c
-        else:
-            if root == 0.0:
-                # Both roots at 0, or all coefficients but c vanish.
-                u = 0.0
-            else:
-                u = a / root
-        if not -PATCH_RAY_EDGE <= u <= 1.0 + PATCH_RAY_EDGE:
-            continue
-        hit, distance, v = at_u(q00, q10, e00, e11, d, u, 0.0, farthest)
-        if hit:
-            out[count, 0], out[count, 1], out[count, 2] = distance, u, v
-            count += 1
+    if hit0:
+        out[count, 0], out[count, 1], out[count, 2] = distance0, u0, v0
+        count += 1
+    if hit1:
+        out[count, 0], out[count, 1], out[count, 2] = distance1, u1, v1
+        count += 1
     return count
 
 
 @exact_device
-def ray_patch(corners, o, d, farthest, out):
+def ray_patch(p00, p10, p01, p11, o, d, farthest):
     """(hit, distance, u, v): the first meeting of the two."""
-    count = ray_patch_crossings(corners, o, d, farthest, out)
-    if count == 0:
-        return False, farthest, 0.0, 0.0
-    k = 1 if count == 2 and out[1, 0] <= out[0, 0] else 0
-    return True, out[k, 0], out[k, 1], out[k, 2]
+    hit0, distance0, u0, v0, hit1, distance1, u1, v1 = patch_roots(p00, p10, p01, p11, o, d, farthest)
+    if hit1 and (not hit0 or distance1 <= distance0):
+        return True, distance1, u1, v1
+    return hit0, distance0 if hit0 else farthest, u0, v0
 
 
 @exact_device
 def ray_box(o, d, lx, ly, lz, ux, uy, uz, farthest):
-    """Whether a ray enters a box before `farthest`; never missed by rounding."""
+    """Whether a ray enters a box of patches before `farthest`; never missed by rounding, nor where it meets a patch beyond its
+    border."""
     enter, leave = 0.0, RAY_TIE * farthest
+    slack = 4.0 * PATCH_RAY_EDGE * ((ux - lx) + (uy - ly) + (uz - lz))
     for axis in range(3):
-        low = lx if axis == 0 else (ly if axis == 1 else lz)
-        high = ux if axis == 0 else (uy if axis == 1 else uz)
+        low = (lx if axis == 0 else (ly if axis == 1 else lz)) - slack
+        high = (ux if axis == 0 else (uy if axis == 1 else uz)) + slack
         if d[axis] == 0.0:
             if o[axis] < low or o[axis] > high:
                 return False
@@ -132,13 +124,21 @@ def way_to_box(o, d, boxes):
 
 
 @exact_device
-def load_ray(surface, origins, directions, row):
+def near_surface(surface, o, d):
     """(o, d, skip): a ray's origin, moved along it by `skip` to where it comes near the surface, and its direction. From far
     away digits are lost, and a ray slips between patches."""
-    o = (origins[row, 0], origins[row, 1], origins[row, 2])
-    d = (directions[row, 0], directions[row, 1], directions[row, 2])
     skip = way_to_box(o, d, surface.node_boxes)
     return (o[0] + skip * d[0], o[1] + skip * d[1], o[2] + skip * d[2]), d, skip
+
+
+@exact_device
+def world_ray(surface, origins, directions, poses, row):
+    """(origin, unit direction) in the world, then as `near_surface` has them in the surface's frame."""
+    o = load3(origins, row_of(origins, row), 0)
+    d = unit(load3(directions, row_of(directions, row), 0))
+    at = row_of(poses, row)
+    start, along, skip = near_surface(surface, into_frame(poses, at, o, True), into_frame(poses, at, d, False))
+    return o, d, start, along, skip
 
 
 @exact_device
@@ -189,8 +189,8 @@ def earlier(quad, i, j, place):
     return quad < place[0] or (quad == place[0] and (j < place[2] or (j == place[2] and i < place[1])))
 
 
-@exact_kernel(inner="surface, i8, vec3, vec3, f8, b1, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[::1]")
-def ray_primitive(surface, k, o, d, best, found, any_hit, corners, points, cells, crossings, place_out):
+@exact_kernel(inner="surface, i8, vec3, vec3, f8, b1, i8, f8[:,::1], f8[:,::1], i8[:,::1], f8[::1]")
+def ray_primitive(surface, k, o, d, best, found, any_hit, corners, points, cells, place_out):
     """(hit, distance) of a ray and the patches of primitive k, and of those before if `found`; place_out: quad, x, y, a, b."""
     quad = _I(surface.primitives[k, QUAD])
     shape = outline(surface, k)
@@ -205,7 +205,8 @@ def ray_primitive(surface, k, o, d, best, found, any_hit, corners, points, cells
                 if not in_outline(shape, i, j, i + 1, j + 1):
                     continue
                 load_patch(surface, quad, i, j, corners)
-                hit, distance, u, v = ray_patch(corners, o, d, best, crossings)
+                p00, p10, p01, p11 = load3(corners, 0, 0), load3(corners, 1, 0), load3(corners, 2, 0), load3(corners, 3, 0)
+                hit, distance, u, v = ray_patch(p00, p10, p01, p11, o, d, best)
                 if hit and (not found or distance < best or earlier(quad, i, j, place_out)):
                     found, best = True, distance
                     place_out[0], place_out[1], place_out[2], place_out[3], place_out[4] = quad, i, j, u, v
@@ -214,33 +215,46 @@ def ray_primitive(surface, k, o, d, best, found, any_hit, corners, points, cells
     return found, best
 
 
-@exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], i8[::1], f8[:,::1]")
-def surface_ray_rows(start, stop, surface, origins, directions, reach, any_hit, distance_out, normal_out, quad_out, place_out):
-    """First hits in the surface's frame, from either side; normals to the upper side. place_out: s, t of the map."""
+@exact_device
+def write_hit(o, d, poses, row, found, best, struck, place, distance_out, point_out, normal_out, quad_out):
+    """The first hit of a ray, or none, in the world; struck: the corners of its patch."""
+    if not found:
+        distance_out[row], quad_out[row] = math.inf, -1
+        for axis in range(3):
+            point_out[row, axis], normal_out[row, axis] = 0.0, 0.0
+        return
+    distance_out[row], quad_out[row] = best, _I(place[0])
+    point_out[row, 0], point_out[row, 1], point_out[row, 2] = o[0] + best * d[0], o[1] + best * d[1], o[2] + best * d[2]
+    n = out_of_frame(poses, row_of(poses, row), patch_normal(struck, place[3], place[4]))
+    normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n
+
+
+@exact_kernel("i8, i8, surface, f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[:,::1]")
+def surface_ray_rows(
+    start, stop, surface, origins, directions, poses, reach, any_hit, distance_out, point_out, normal_out, quad_out, place_out
+):
+    """First hits, from either side; normals to the upper side; world frame. place_out: s, t of the map."""
     corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
-    place, crossings = np.zeros(5), np.empty((2, 3))
+    place = np.zeros(5)
     for row in range(start, stop):
-        o, d, skip = load_ray(surface, origins, directions, row)
+        o_world, d_world, o, d, skip = world_ray(surface, origins, directions, poses, row)
         best, found, k = reach - skip, False, _I(0)
         while True:
             item, k = next_primitive(surface, o, d, best, k)
             if item < 0:
                 break
-            found, best = ray_primitive(surface, item, o, d, best, found, any_hit, corners, points, cells, crossings, place)
+            found, best = ray_primitive(surface, item, o, d, best, found, any_hit, corners, points, cells, place)
             if found and any_hit:
                 break
-        distance_out[row], quad_out[row] = math.inf, -1
-        for axis in range(3):
-            normal_out[row, axis] = 0.0
         place_out[row, 0], place_out[row, 1] = 0.0, 0.0
         if found:
-            quad, x, y = _I(place[0]), _I(place[1]), _I(place[2])
-            load_patch(surface, quad, x, y, corners)
-            n = patch_normal(corners, place[3], place[4])
-            normal_out[row, 0], normal_out[row, 1], normal_out[row, 2] = n
-            distance_out[row], quad_out[row] = skip + best, quad
+            quad = _I(place[0])
+            load_patch(surface, quad, _I(place[1]), _I(place[2]), corners)
             place_out[row, 0] = (place[1] + place[3]) / surface.ratio + surface.quads[quad, 0]
             place_out[row, 1] = (place[2] + place[4]) / surface.ratio + surface.quads[quad, 1]
+        write_hit(
+            o_world, d_world, poses, row, found, skip + best, corners, place, distance_out, point_out, normal_out, quad_out
+        )
 
 
 # All crossings ---------------------------------------------------------------------------------------------------------------
@@ -292,7 +306,7 @@ def surface_crossing_rows(start, stop, surface, origins, directions, reach, coun
     corners, points, cells = np.empty((4, 3)), np.empty((8, 3)), np.empty((CELL_STACK, 3), np.int64)
     crossings = np.empty((2, 3))
     for row in range(start, stop):
-        o, d, skip = load_ray(surface, origins, directions, row)
+        o, d, skip = near_surface(surface, load3(origins, row, 0), load3(directions, row, 0))
         left, count, k = reach - skip, _I(0), _I(0)
         while True:
             item, k = next_primitive(surface, o, d, left, k)

@@ -128,7 +128,7 @@ def is_uncut(surface, quad, x, top, length, space):
             continue
         hit, _distance = ray_primitive(
             surface, item, x, d, farthest, False, _I(1), space.ray_corners, space.ray_points, space.ray_cells,
-            space.ray_crossings, space.ray_place,
+            space.ray_place,
         )  # fmt: skip
         if hit:
             return False
