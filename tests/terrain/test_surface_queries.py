@@ -7,6 +7,7 @@ differ. What is exact is judged by `exact_ground.py`.
 from __future__ import annotations
 
 import os
+import pickle
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -23,6 +24,7 @@ from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pose import as_poses
 from thud.results import CastStatus, Status
 from thud.terrain import DisplacedSurface, from_field, from_heights, surface_collision
+from thud.terrain.collision.tolerances import BLOCK_RAYS
 from thud.terrain.tessellate import tessellate
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
@@ -246,6 +248,21 @@ def test_many_rays_have_boxes_of_their_own_and_the_same_bytes(kind: str, monkeyp
     near = thud.raycast(surface, o, d, max_distance=3.0)
     np.testing.assert_array_equal(np.isfinite(near.distance), few.distance <= 3.0)
     surface.__dict__.pop("ray_blocks")
+
+
+def test_rays_of_many_calls_are_many() -> None:
+    # Boxes were made for a call of many rays alone: a thousand rays a frame went without for ever, at ten times the time a ray.
+    surface = from_heights(np.zeros((65, 65)), 1.0, samples=16).surface
+    few = int(BLOCK_RAYS * surface.sample_count) // 2
+    o, d = np.tile([3.3, 4.4, 9.0], (few, 1)), np.tile([0.1, 0.0, -1.0], (few, 1))
+    first = thud.raycast(surface, o, d)
+    thud.raycast(surface, o, d)
+    assert not surface.has_ray_blocks
+    third = thud.raycast(surface, o[:3], d[:3])
+    assert surface.has_ray_blocks
+    assert third.point.tobytes() == first.point[:3].tobytes()
+    # What is copied or stored starts anew.
+    assert not pickle.loads(pickle.dumps(surface)).has_ray_blocks
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])

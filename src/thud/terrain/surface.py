@@ -294,8 +294,13 @@ class DisplacedSurface(Shape):
 
     @property
     def has_ray_blocks(self) -> bool:
-        """Whether the boxes for many rays are there; else a query with many rays makes them."""
+        """Whether the boxes for many rays are there; else the query makes them that brings many together."""
         return "ray_blocks" in self.__dict__
+
+    def rays_so_far(self, count: int) -> int:
+        """Rays asked of this surface until now, `count` further ones among them."""
+        asked = self.__dict__["_rays_asked"] = self.__dict__.get("_rays_asked", 0) + count
+        return asked
 
     @cached_property
     def ray_blocks(self) -> RayBlocks:

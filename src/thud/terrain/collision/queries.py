@@ -240,7 +240,7 @@ def raycast(
     found, quad = np.empty(count), np.empty(count, dtype=np.int64)
     point, normal = np.empty((count, 3)), np.empty((count, 3))
     out, arguments = (found, point, normal, quad), (surface.arrays, origins, directions, rows, reach, int(any_hit))
-    if surface.has_ray_blocks or count > BLOCK_RAYS * surface.sample_count:
+    if surface.has_ray_blocks or surface.rays_so_far(count) > BLOCK_RAYS * surface.sample_count:
         from thud.mesh.raycast import sorted_chunk
         from thud.terrain.collision.block_walk import block_ray_rows
 
