@@ -40,8 +40,8 @@ BLOCK_SLACK = 1e-3
 #: differ by roundoff, and the least of them counts whatever the order of the walk.
 RAY_TIE = 1.0 + 1e-12
 
-#: Rays, of all calls together, from which on a surface gets boxes for them, as a part of the samples: making these takes 0.05 us
-#: a sample, and saves 7 us a ray.
+#: Rays, of all calls together, from which on a surface gets boxes for them, as a part of the samples: making these takes 0.05
+#: us a sample, and saves 7 us a ray.
 BLOCK_RAYS = 1.0 / 128.0
 
 #: A ray meets a bilinear patch up to this far beyond its borders, in (u, v) of the patch, whose sides are 1: no ray slips
