@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import exact_device, exact_kernel
@@ -119,17 +118,17 @@ def take_rows(start, stop, ints, reals, order, ints_out, time_out, point_out, no
             velocity_out[row, axis] = reals[k, VELOCITY + axis]
 
 
-def result_columns(count: int) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats, npt.NDArray[np.uint8]]:
-    """Room for (5, M) integers, time, point, normal, velocity and speed of M impacts, in one piece of memory: a system takes
-    longer to hand out many small ones than we take to fill them; and their status."""
-    block = np.empty(16 * count)
+def result_columns(count: int, integers: int) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
+    """Room for (integers, M) integers, time, point, normal, velocity and speed of M impacts, in one piece of memory: a system
+    takes longer to hand out many small ones than we take to fill them."""
+    block = np.empty((integers + 11) * count)
     parts, begin = [], 0
-    for width in (5, 1, 3, 3, 3, 1):
+    for width in (integers, 1, 3, 3, 3, 1):
         parts.append(block[begin : begin + width * count])
         begin += width * count
     ints, time, point, normal, velocity, speed = parts
     three = (point.reshape(-1, 3), normal.reshape(-1, 3), velocity.reshape(-1, 3))
-    return ints.view(np.int64).reshape(5, count), time, *three, speed, np.empty(count, np.uint8)
+    return ints.view(np.int64).reshape(integers, count), time, *three, speed
 
 
 def of_particles(values: Floats, particle: Ints) -> Floats:
@@ -150,7 +149,8 @@ def in_time_order(ints: Ints, reals: Floats, mass: Floats, radius: Floats, threa
             rows = order[starts[slot] : ends[slot]]
             keys = (ints[rows, 4], ints[rows, 1], ints[rows, 0], times[rows])
             order[starts[slot] : ends[slot]] = rows[np.lexsort(keys)]
-    columns, time, point, normal, velocity, speed, status = result_columns(count)
+    columns, time, point, normal, velocity, speed = result_columns(count, 5)
+    status = np.empty(count, np.uint8)
     run_rows(take_rows, count, threads, ints, reals, order, columns, time, point, normal, velocity, speed, status)
     particle, generation, collider, part, bounce = columns
     return ParticleImpacts(

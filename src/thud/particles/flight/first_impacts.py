@@ -15,6 +15,7 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud._core.decorators import exact_kernel
+from thud._core.simd import prefetch
 from thud._core.threads import run_rows
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.colliders.element_arrays import COLLIDER, PART
@@ -28,6 +29,9 @@ from thud.results import ParticleImpacts
 
 if TYPE_CHECKING:
     from thud.particles.flight.system import ParticleSystem
+
+#: So many impacts ahead, what was found, and then the starts of particles, are asked of the memory.
+FAR, SOON = 32, 16
 
 #: Rows of a piece of the first pass (a count): what is found in each is kept by itself.
 PIECE = 2**17
@@ -70,22 +74,32 @@ def first_rows(
 
 @exact_kernel(
     "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, elements, f8[::1], f8[:,::1], i8[::1], "
-    "i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], u1[::1]"
+    "i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1]"
 )
 def column_rows(
     start, stop, positions, velocities, accelerations, spreads, seed, elements, times, found, order,
-    ints_out, time_out, point_out, normal_out, velocity_out, speed_out, status_out,
+    ints_out, time_out, point_out, normal_out, velocity_out, speed_out,
 ):  # fmt: skip
-    """Columns of the result, from what `first_rows` has found, in its order."""
+    """Columns of the result, from what `first_rows` has found, in its order. ints_out: particle, collider, part, generation;
+    without the last row if all are the first."""
     for row in range(start, stop):
+        # What was found and the starts lie anywhere: most of the time would be waiting for them.
+        if row + FAR < stop:
+            prefetch(found, 4 * order[row + FAR])
+        if row + SOON < stop:
+            ahead = np.int64(found[order[row + SOON], 1])
+            prefetch(positions, 3 * ahead if positions.shape[0] > 1 else 0)
+            prefetch(velocities, 3 * ahead if velocities.shape[0] > 1 else 0)
+            prefetch(accelerations, 3 * ahead if accelerations.shape[0] > 1 else 0)
         k = order[row]
         age, particle, generation, e = found[k, 0], np.int64(found[k, 1]), np.int64(found[k, 2]), np.int64(found[k, 3])
         x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
         p, w = path_at(x, v, a, age), velocity_at(v, a, age)
         n = towards(unit_normal(elements, e, x, v, a, p, age), w)
-        ints_out[0, row], ints_out[1, row], ints_out[4, row] = particle, generation, 0
-        ints_out[2, row], ints_out[3, row] = elements.ints[e, COLLIDER], elements.ints[e, PART]
-        time_out[row], speed_out[row], status_out[row] = times[k], math.sqrt(dot3(w, w)), CROSSED
+        ints_out[0, row], ints_out[1, row], ints_out[2, row] = particle, elements.ints[e, COLLIDER], elements.ints[e, PART]
+        if ints_out.shape[0] > 3:
+            ints_out[3, row] = generation
+        time_out[row], speed_out[row] = times[k], math.sqrt(dot3(w, w))
         for axis in range(3):
             point_out[row, axis], normal_out[row, axis], velocity_out[row, axis] = p[axis], n[axis], w[axis]
 
@@ -135,13 +149,18 @@ def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
         what = np.concatenate([piece[2] for piece in found] or [np.empty((0, 4))])
     # By time; at one time by particle and generation, as they are.
     order = order_times(time)
-    ints, when, point, normal, velocity, speed, status = result_columns(len(order))
+    many = len(order)
+    # With one generation each, all impacts are of the first.
+    single = not first.any() and count.max() <= 1
+    ints, when, point, normal, velocity, speed = result_columns(many, 3 if single else 4)
     run_rows(
-        column_rows, len(order), threads, *starts, system._key, colliders.elements, time, what, order,
-        ints, when, point, normal, velocity, speed, status,
+        column_rows, many, threads, *starts, system._key, colliders.elements, time, what, order,
+        ints, when, point, normal, velocity, speed,
     )  # fmt: skip
-    particle, generation, collider, part, bounce = ints
-    mass, radius = of_particles(system._mass, particle), of_particles(system._size, particle)
+    generation = np.broadcast_to(np.int64(0), many) if single else ints[3]
+    # What ends at its first impact has bounced off none.
+    bounce, status = np.broadcast_to(np.int64(0), many), np.broadcast_to(np.uint8(CROSSED), many)
+    mass, radius = of_particles(system._mass, ints[0]), of_particles(system._size, ints[0])
     return ParticleImpacts(
-        particle, generation, collider, part, bounce, when, point, normal, velocity, speed, status, mass, radius
+        ints[0], generation, ints[1], ints[2], bounce, when, point, normal, velocity, speed, status, mass, radius
     )
