@@ -1,8 +1,9 @@
 """Impacts of particles that are removed by their first one, on planes and quadrics: one flight a generation.
 
-Two passes. The first looks for the earliest crossing of each generation and keeps four numbers of those that have one in the
-window; put in the order of time, the second makes the columns of the result from them, each start once more by its hash. So
-what is between is 32 bytes an impact, side by side.
+Piece by piece of the rows, of which each stays in the cache: the earliest crossing of each generation, the order in time of
+those in the window, then a record of each impact with all that the result has of it. So the records are runs in the order of
+time, side by side in the memory, and putting all in order reads a few pages at once. (In the order of particles most of the
+time was waiting for memory.)
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud._core.decorators import exact_kernel
-from thud._core.simd import prefetch
 from thud._core.threads import run_rows
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.colliders.element_arrays import COLLIDER, PART
@@ -30,11 +30,11 @@ from thud.results import ParticleImpacts
 if TYPE_CHECKING:
     from thud.particles.flight.system import ParticleSystem
 
-#: So many impacts ahead, what was found, and then the starts of particles, are asked of the memory.
-FAR, SOON = 32, 16
+#: Rows of a piece (a count): their starts and what is found of them take a megabyte.
+PIECE = 2**13
 
-#: Rows of a piece of the first pass (a count): what is found in each is kept by itself.
-PIECE = 2**17
+#: Numbers of a record: particle, generation, element, point, normal, velocity.
+RECORD = 12
 
 
 @exact_kernel(
@@ -72,36 +72,64 @@ def first_rows(
     return count
 
 
-@exact_kernel(
-    "i8, i8, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, elements, f8[::1], f8[:,::1], i8[::1], "
-    "i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1]"
-)
-def column_rows(
-    start, stop, positions, velocities, accelerations, spreads, seed, elements, times, found, order,
-    ints_out, time_out, point_out, normal_out, velocity_out, speed_out,
+@exact_kernel("f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], u8, elements, f8[::1], f8[:,::1], i8[::1], f8[::1], f8[:,::1]")
+def record_rows(
+    positions, velocities, accelerations, spreads, seed, elements, time, found, order, time_out, record_out
 ):  # fmt: skip
-    """Columns of the result, from what `first_rows` has found, in its order. ints_out: particle, collider, part, generation;
-    without the last row if all are the first."""
-    for row in range(start, stop):
-        # What was found and the starts lie anywhere: most of the time would be waiting for them.
-        if row + FAR < stop:
-            prefetch(found, 4 * order[row + FAR])
-        if row + SOON < stop:
-            ahead = np.int64(found[order[row + SOON], 1])
-            prefetch(positions, 3 * ahead if positions.shape[0] > 1 else 0)
-            prefetch(velocities, 3 * ahead if velocities.shape[0] > 1 else 0)
-            prefetch(accelerations, 3 * ahead if accelerations.shape[0] > 1 else 0)
+    """Times and records of what `first_rows` has found, in its order."""
+    for row in range(order.shape[0]):
         k = order[row]
         age, particle, generation, e = found[k, 0], np.int64(found[k, 1]), np.int64(found[k, 2]), np.int64(found[k, 3])
         x, v, a = start_of(positions, velocities, accelerations, spreads, seed, particle, generation)
         p, w = path_at(x, v, a, age), velocity_at(v, a, age)
         n = towards(unit_normal(elements, e, x, v, a, p, age), w)
-        ints_out[0, row], ints_out[1, row], ints_out[2, row] = particle, elements.ints[e, COLLIDER], elements.ints[e, PART]
+        time_out[row] = time[k]
+        # As floats they are exact: none is above 2**53.
+        record_out[row, 0], record_out[row, 1], record_out[row, 2] = found[k, 1], found[k, 2], found[k, 3]
+        for axis in range(3):
+            record_out[row, 3 + axis], record_out[row, 6 + axis], record_out[row, 9 + axis] = p[axis], n[axis], w[axis]
+
+
+@exact_kernel("i8, i8, elements, f8[::1], f8[:,::1], i8[::1], i8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1]")
+def column_rows(
+    start, stop, elements, times, records, order, ints_out, time_out, point_out, normal_out, velocity_out, speed_out
+):  # fmt: skip
+    """Columns of the result, from the records in their order. ints_out: particle, collider, part, generation; without the last
+    row if all are the first."""
+    for row in range(start, stop):
+        k = order[row]
+        e = np.int64(records[k, 2])
+        ints_out[0, row] = np.int64(records[k, 0])
+        ints_out[1, row], ints_out[2, row] = elements.ints[e, COLLIDER], elements.ints[e, PART]
         if ints_out.shape[0] > 3:
-            ints_out[3, row] = generation
+            ints_out[3, row] = np.int64(records[k, 1])
+        w = (records[k, 9], records[k, 10], records[k, 11])
         time_out[row], speed_out[row] = times[k], math.sqrt(dot3(w, w))
         for axis in range(3):
-            point_out[row, axis], normal_out[row, axis], velocity_out[row, axis] = p[axis], n[axis], w[axis]
+            point_out[row, axis], normal_out[row, axis] = records[k, 3 + axis], records[k, 6 + axis]
+            velocity_out[row, axis] = w[axis]
+
+
+class _Records:
+    """Times and records of impacts, run after run; they grow."""
+
+    def __init__(self, room: int) -> None:
+        self.time, self.record, self.count = np.empty(room), np.empty((room, RECORD)), 0
+
+    def reserve(self, more: int) -> None:
+        """Have room for so many more."""
+        if self.count + more > len(self.time):
+            room = max(self.count + more, 2 * len(self.time))
+            time, record = np.empty(room), np.empty((room, RECORD))
+            time[: self.count], record[: self.count] = self.time[: self.count], self.record[: self.count]
+            self.time, self.record = time, record
+
+    def next(self, count: int) -> tuple[Floats, Floats]:
+        """Where the next so many come."""
+        self.reserve(count)
+        rows = slice(self.count, self.count + count)
+        self.count += count
+        return self.time[rows], self.record[rows]
 
 
 class _Scratch(threading.local):
@@ -124,10 +152,11 @@ def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
     first, count = living_generations(system, t0, t1, threads, alike=True)
     ends = np.cumsum(count)
     total = int(ends[-1]) * (system.count // len(ends))
-    found: list[tuple[int, Floats, Floats]] = []
+    found: list[tuple[int, _Records]] = []
     starts = (system._position, system._velocity, system._acceleration, system._spreads)
 
     def work(start: int, stop: int) -> None:
+        records = _Records(0)
         for begin in range(start, stop, PIECE):
             size = min(PIECE, stop - begin)
             block = _scratch.room(5 * size)
@@ -136,26 +165,29 @@ def first_impacts(system: ParticleSystem, colliders: ColliderSet, t0: float, t1:
                 begin, begin + size, *starts, system._birth, system._lifetime, system._key, first, ends, t0, t1,
                 colliders.elements, time, what,
             )  # fmt: skip
-            # One piece is used where it is.
-            alone = size == total
-            found.append((begin, time[:many] if alone else time[:many].copy(), what[:many] if alone else what[:many].copy()))
+            if begin == start:
+                # As many as these let expect.
+                records.reserve(many * -(-(stop - start) // size) + PIECE // 8)
+            # By time; at one time by particle and generation, as they are.
+            order = order_times(time[:many])
+            record_rows(*starts, system._key, colliders.elements, time, what, order, *records.next(many))
+        found.append((start, records))
 
     run_rows(work, total, threads)
     found.sort(key=lambda piece: piece[0])
     if len(found) == 1:
-        _begin, time, what = found[0]
+        time, record = found[0][1].time[: found[0][1].count], found[0][1].record
     else:
-        time = np.concatenate([piece[1] for piece in found] or [np.empty(0)])
-        what = np.concatenate([piece[2] for piece in found] or [np.empty((0, 4))])
-    # By time; at one time by particle and generation, as they are.
-    order = order_times(time)
+        time = np.concatenate([piece[1].time[: piece[1].count] for piece in found] or [np.empty(0)])
+        record = np.concatenate([piece[1].record[: piece[1].count] for piece in found] or [np.empty((0, RECORD))])
+    # One run alone is in order.
+    order = order_times(time) if len(found) > 1 or total > PIECE else np.arange(len(time))
     many = len(order)
     # With one generation each, all impacts are of the first.
     single = not first.any() and count.max() <= 1
     ints, when, point, normal, velocity, speed = result_columns(many, 3 if single else 4)
     run_rows(
-        column_rows, many, threads, *starts, system._key, colliders.elements, time, what, order,
-        ints, when, point, normal, velocity, speed,
+        column_rows, many, threads, colliders.elements, time, record, order, ints, when, point, normal, velocity, speed
     )  # fmt: skip
     generation = np.broadcast_to(np.int64(0), many) if single else ints[3]
     # What ends at its first impact has bounced off none.
