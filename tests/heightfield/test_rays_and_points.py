@@ -93,6 +93,51 @@ def test_no_ray_slips_through_edges_or_vertices(size):
     assert (counts[inner] == 2).all()
 
 
+@pytest.mark.parametrize(("spacing", "at"), [(1.0, 0.0), (0.1, 0.0), (30.0, 500_000.3)])
+def test_rays_at_nodes_meet_the_ground_on_either_side_of_a_hole(spacing, at):
+    """A ray down on a line of the grid was in the cell beyond it alone: with a hole there it missed."""
+    rng = np.random.default_rng(5)
+    for draw in range(20):
+        heights = rng.normal(size=(7, 8))
+        heights[rng.random(heights.shape) < 0.3] = np.nan
+        there = np.isfinite(heights)
+        lower = there[:-1, :-1] & there[:-1, 1:] & there[1:, 1:]
+        upper = there[:-1, :-1] & there[1:, :-1] & there[1:, 1:]
+        has, side, up = np.zeros((3, *heights.shape), dtype=bool)
+        for j, i in np.argwhere(lower):
+            has[j, i] = has[j, i + 1] = has[j + 1, i + 1] = side[j, i] = True
+            up[j, i + 1] = True
+        for j, i in np.argwhere(upper):
+            has[j, i] = has[j + 1, i] = has[j + 1, i + 1] = side[j + 1, i] = True
+            up[j, i] = True
+        field = thud.HeightField(heights, spacing, (at, at, 0.0), thickness=0.5 if draw % 2 else None)
+        j, i = np.indices(heights.shape)
+        nodes = np.stack([at + i * spacing, at + j * spacing, np.full(heights.shape, 9.0)], axis=-1)
+        # At nodes; in the middle of the edges along x and along y.
+        for ground, offset in ((has, (0.0, 0.0)), (side, (0.5, 0.0)), (up, (0.0, 0.5))):
+            places = (nodes + spacing * np.array([*offset, 0.0]))[: 7 if offset[1] == 0 else 6, : 8 if offset[0] == 0 else 7]
+            found = thud.raycast(field, places.reshape(-1, 3), [[0.0, 0.0, -1.0]])
+            np.testing.assert_array_equal(np.isfinite(found.distance), ground[: places.shape[0], : places.shape[1]].ravel())
+            every = thud.raycast_all(field, places.reshape(-1, 3), [[0.0, 0.0, -1.0]])
+            assert (np.bincount(every.row, minlength=len(found.distance)) > 0).tolist() == np.isfinite(found.distance).tolist()
+        met = thud.raycast(field, nodes.reshape(-1, 3), [[0.0, 0.0, -1.0]]).distance.reshape(heights.shape)
+        np.testing.assert_allclose(9.0 - met[has], heights[has], atol=1e-6)
+
+
+def test_rays_along_the_wall_of_a_hole_meet_it():
+    """Aslant in the plane of a line of the grid: as what is on either side of it has them, the nearer one."""
+    heights = np.zeros((9, 9))
+    heights[:, 5:] = np.nan
+    for field, along in ((thud.HeightField(heights, 1.0), 1), (thud.HeightField(heights.T, 1.0), 0)):
+        o, d = np.zeros(3), np.zeros(3)
+        o[1 - along], o[along], o[2] = 4.0, 2.0, 3.0
+        d[along], d[2] = 1.0, -1.0
+        found = thud.raycast(field, [o], [d])
+        assert found.distance[0] == pytest.approx(3.0 * np.sqrt(2.0))
+        assert found.normal[0] @ [0.0, 0.0, 1.0] == pytest.approx(1.0)
+        assert len(thud.raycast_all(field, [o], [d])) >= 1
+
+
 def test_a_ray_on_level_ground_hits_where_it_starts():
     """Origins on the surface, and rays that run along its top."""
     field = thud.HeightField(np.zeros((6, 6)), 1.0, thickness=1.0)

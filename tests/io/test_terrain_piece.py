@@ -28,13 +28,13 @@ def store(request, tmp_path_factory):
 def test_a_piece_is_the_ground(store, tmp_path, name):
     with thud.Terrain.open(store) as terrain:
         counts = thud.io.export_terrain(terrain, [20.0, 30.0, 90.0, 80.0], tmp_path / name)
-        lowest = terrain.manifest.bounds[2] - 1.0
     mesh = trimesh.load(tmp_path / name, force="mesh", process=False)
     assert (len(mesh.vertices), len(mesh.faces)) == counts
     places = np.asarray(mesh.vertices)
     if name.endswith("glb"):
         places = np.column_stack([places[:, 0], -places[:, 2], places[:, 1]])
-    places = places + [20.0, 30.0, lowest]
+    # With four bounds z is the terrain's own: once it was told from a place that nobody could know.
+    places = places + [20.0, 30.0, 0.0]
     i, j = np.round(places[:, :2] / 2.0).astype(int).T
     np.testing.assert_allclose(places, np.column_stack([2.0 * i, 2.0 * j, hills((66, 66))[j, i]]), atol=2e-3)
     # Up is up.
@@ -44,6 +44,15 @@ def test_a_piece_is_the_ground(store, tmp_path, name):
     assert 0.5 * area.sum() >= 70.0 * 50.0
     # One skin: the border is a single ring, across tiles too.
     assert trimesh.Trimesh(places, mesh.faces, process=False).euler_number == 1
+
+
+def test_six_bounds_are_counted_from_their_corner(store, tmp_path):
+    with thud.Terrain.open(store) as terrain:
+        low = terrain.manifest.bounds[2] - 3.0
+        thud.io.export_terrain(terrain, [20.0, 30.0, low, 90.0, 80.0, low + 1e4], tmp_path / "six.obj")
+        thud.io.export_terrain(terrain, [20.0, 30.0, 90.0, 80.0], tmp_path / "four.obj")
+    six, four = (trimesh.load(tmp_path / f"{name}.obj", force="mesh", process=False).vertices for name in ("six", "four"))
+    np.testing.assert_allclose(six + [0.0, 0.0, low], four, atol=1e-6)
 
 
 def test_what_is_refused(store, tmp_path):

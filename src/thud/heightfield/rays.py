@@ -31,7 +31,7 @@ from thud.bvh.height_tree import (
 )
 from thud.gates import unit
 from thud.heightfield.cells import clamped
-from thud.heightfield.tolerances import FIELD_ROOM, RAY_START
+from thud.heightfield.tolerances import FIELD_ROOM, RAY_LINE, RAY_START
 from thud.math.pose import load_rotation, load_translation, rotate, unrotate
 from thud.math.vec3 import load3, sub
 from thud.pairing.rows import row_of
@@ -200,12 +200,41 @@ def slab(start, speed, size):
     return (a, b) if a < b else (b, a)
 
 
+@device
+def inside_border(start, speed, size):
+    """A coordinate in cells, of a ray that does not move along it: from beyond the border by roundoff, on it."""
+    if speed != 0.0:
+        return start
+    start = 0.0 if -RAY_LINE <= start < 0.0 else start
+    return size if size < start <= size + RAY_LINE else start
+
+
+@kernel(inner="height_grid, Tuple((f8, f8, f8, f8, f8, f8)), f8, f8, i8, f8, f8[:,::1]")
+def upright_crossings(grid, numbers, t0, t1, side, start_room, events):
+    """Crossings of a ray straight up or down. At a node or on an edge the ground of any triangle there counts."""
+    u, v = numbers[0], numbers[1]
+    i0, i1 = clamped(u - RAY_LINE, grid.columns), clamped(u + RAY_LINE, grid.columns)
+    j0, j1 = clamped(v - RAY_LINE, grid.rows), clamped(v + RAY_LINE, grid.rows)
+    for j in range(j1, j0 - 1, -1):
+        for i in range(i1, i0 - 1, -1):
+            corners, w = cell_corners(grid, j, i), (u - i) - (v - j)
+            # The upper triangle first where it is on the diagonal.
+            for k in range(1, -1, -1):
+                if is_there(corners, k) and (w >= -RAY_LINE if k == 0 else w <= RAY_LINE):
+                    _side, count = ray_piece(
+                        grid, numbers, corners, j, i, k, t0, t1, np.int64(ACROSS_X), side, np.int64(0), start_room, events
+                    )
+                    return count
+    return np.int64(0)
+
+
 @kernel(inner="height_grid, vec3, vec3, f8, i8, f8[:,::1]")
-def ray_crossings(grid, o, d, reach, most, events):
-    """Crossings of a ray with the surface of the ground, in order, up to `most`; d has unit length. Returns their number; those
-    that there is room for are in `events`."""
+def walked_crossings(grid, o, d, reach, most, events):
+    """As `ray_crossings`, of the cells that the ray is in: of one on a line, those on its upper side."""
     x, y, deep = grid.numbers[SPACING_X], grid.numbers[SPACING_Y], grid.numbers[DEPTH]
-    ray = Ray(o[0] / x, o[1] / y, o[2], d[0] / x, d[1] / y, d[2])
+    u = inside_border(o[0] / x, d[0], np.float64(grid.columns))
+    v = inside_border(o[1] / y, d[1], np.float64(grid.rows))
+    ray = Ray(u, v, o[2], d[0] / x, d[1] / y, d[2])
     numbers = (ray.u, ray.v, ray.z, ray.du, ray.dv, ray.dz)
     # Over the field from t0 to t1, where it may also be too high or too low for the rest of its way.
     a, b = slab(ray.u, ray.du, np.float64(grid.columns))
@@ -236,6 +265,8 @@ def ray_crossings(grid, o, d, reach, most, events):
         t1, leaves = reach, False
     if not t0 <= t1:
         return 0
+    if ray.du == 0.0 and ray.dv == 0.0:
+        return upright_crossings(grid, numbers, t0, t1, side, start_room, events)
     slow_u, slow_v = 1.0 / ray.du if ray.du != 0.0 else 0.0, 1.0 / ray.dv if ray.dv != 0.0 else 0.0
     step_i, step_j = np.int64(1) if ray.du > 0.0 else np.int64(-1), np.int64(1) if ray.dv > 0.0 else np.int64(-1)
     i, j = clamped(ray.u + t0 * ray.du, grid.columns), clamped(ray.v + t0 * ray.dv, grid.rows)
@@ -324,6 +355,29 @@ def ray_crossings(grid, o, d, reach, most, events):
         k = np.int64(0) if (ray.du > 0.0 if out_axis == ACROSS_X else ray.dv < 0.0) else np.int64(1)
         count = add_crossing(events, count, t1, wall_normal(grid, ray, np.int64(out_axis), k, True), last + k)
     return count
+
+
+@kernel(inner="height_grid, vec3, vec3, f8, i8, f8[:,::1]")
+def ray_crossings(grid, o, d, reach, most, events):
+    """Crossings of a ray with the surface of the ground, in order, up to `most`; d has unit length. Returns their number; those
+    that there is room for are in `events`. Of a ray along a line of the grid, not upright: those on the side where it meets
+    ground first."""
+    found = walked_crossings(grid, o, d, reach, most, events)
+    x, y = grid.numbers[SPACING_X], grid.numbers[SPACING_Y]
+    if (d[0] == 0.0) == (d[1] == 0.0):
+        return found
+    start, count = (o[0] / x, grid.columns) if d[0] == 0.0 else (o[1] / y, grid.rows)
+    line = np.floor(start + 0.5)
+    if abs(start - line) > RAY_LINE or line <= 0.0 or line >= count:
+        return found
+    # The other side of the line.
+    near = events[0, ALONG] if found > 0 else math.inf
+    start = line - RAY_LINE if start >= line else line + RAY_LINE
+    beside = (start * x, o[1], o[2]) if d[0] == 0.0 else (o[0], start * y, o[2])
+    other = walked_crossings(grid, beside, d, reach, most, events)
+    if other > 0 and events[0, ALONG] < near:
+        return other
+    return walked_crossings(grid, o, d, reach, most, events)
 
 
 @device

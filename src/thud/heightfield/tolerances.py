@@ -51,5 +51,9 @@ TURN_STEPS = 4096
 #: A ray that starts within this part of what the coordinates reach to above or below the surface starts on it.
 RAY_START = 2.0 * TOUCH
 
+#: A ray along a line of the grid that is this near to it, in cells, is on it: what is on either side counts, and at the border
+#: what is inside. Places of nodes have such roundoff where coordinates are large or spacings no powers of two.
+RAY_LINE = 1e-9
+
 #: Cells of a block that are looked at one by one without a test of the block (a count): it costs as much as some triangles do.
 FEW_CELLS = 4

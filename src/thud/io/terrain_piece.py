@@ -23,8 +23,8 @@ def export_terrain(terrain: Terrain, bounds: npt.ArrayLike, path: str | os.PathL
     """Write a piece of a terrain as a mesh; returns its numbers of vertices and triangles.
 
     All triangles that reach into the bounds are written whole; corners in the same place are one vertex, across tiles too.
-    Places are metres from the bounds' lower corner, so that single precision suffices: in .glb, where y is up, terrain (x, y,
-    z) is (x, z, -y); in the rest z is up.
+    Places are metres from the bounds' lower corner, so that single precision suffices; with four bounds z is the terrain's own.
+    In .glb, where y is up, (x, y, z) is (x, z, -y); in the rest z is up.
 
     Parameters
     ----------
@@ -43,14 +43,15 @@ def export_terrain(terrain: Terrain, bounds: npt.ArrayLike, path: str | os.PathL
         allowed = ", ".join(_FORMATS)
         raise InvalidInputError(f"path: expected a name that ends in one of {allowed}, got {target.name!r}")
     given = finite_array(bounds, "bounds")
-    if given.shape == (4,):
+    flat = given.shape == (4,)
+    if flat:
         given = np.array([*given[:2], terrain.manifest.bounds[2] - 1.0, *given[2:], terrain.manifest.bounds[5] + 1.0])
     if given.shape != (6,) or (given[:3] >= given[3:]).any():
         raise InvalidInputError(
             f"bounds: expected x0, y0, x1, y1 or x0, y0, z0, x1, y1, z1, the lower corner first, got {bounds!r}"
         )
     vertices, faces = piece(terrain, given[:3], given[3:])
-    places = vertices - given[:3]
+    places = vertices - (given[:3] * [1.0, 1.0, 0.0] if flat else given[:3])
     if target.suffix.lower() == ".glb":
         places = places[:, [0, 2, 1]] * [1.0, 1.0, -1.0]
     mesh = trimesh.Trimesh(places, faces, process=False)
