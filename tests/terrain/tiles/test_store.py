@@ -488,7 +488,10 @@ def test_manifests_are_checked():
     whole = manifest()
     assert Manifest.from_json(whole.to_json()) == whole
     for wrong in (
-        {"kind": "voxels"}, {"bounds": (0, 0, 0, -1, 1, 1)}, {"bounds": (0, 0)}, {"tile_size": (0, 1, 1)}, {"count": (0, 1, 1)},
+        {"kind": "voxels"}, {"kind": ["heights"]}, {"tile_size": (1e-12, 1, 0)}, {"tile_size": (1, 1, 1e-9)},
+        # A grid that nobody can make a list of, and whose tiles have no names in 31 bits.
+        {"count": (2**12 + 1, 2**12, 1)}, {"count": (2**31 - 1, 2**31 - 1, 2**31 - 1)},
+        {"bounds": (0, 0, 0, -1, 1, 1)}, {"bounds": (0, 0)}, {"tile_size": (0, 1, 1)}, {"count": (0, 1, 1)},
         {"quantum": 0.1}, {"units": "foot"}, {"crs": 5}, {"source": [1]}, {"source": {"a": float("nan")}},
         {"source": {"a": b"x"}}, {"content_hash": "abc"}, {"origin": (np.nan, 0, 0)},
     ):  # fmt: skip
