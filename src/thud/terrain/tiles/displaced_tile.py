@@ -225,7 +225,7 @@ def _wrong_bounds(surface: DisplacedSurface) -> str:
     low, high = np.minimum.reduceat(rows[:, :3], runs)[::2], np.maximum.reduceat(rows[:, 3:], runs)[::2]
     lengths = max(float(np.abs(planes[:, LEAST:]).max()), 1.0)
     rim = rim_bits(surface)
-    pairs = {
+    pairs: dict[str, tuple[npt.NDArray[Any], Any]] = {
         "planes": (planes, np.array([1.0] * 3 + [size] * 3 + [lengths] * 2)),
         "node_boxes": (np.concatenate([low, high], axis=1), size),
         "box": (np.concatenate([low[0], high[0]]), size),
