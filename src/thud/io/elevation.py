@@ -50,9 +50,9 @@ def read_elevation(
     Heights are the file's values times its scale plus its offset, in metres by its vertical unit. A pixel is an area: its value
     is the height in its middle. No-data, masked and NaN pixels are holes.
 
-    A raster in metres whose rows run north to south is taken as it is: samples are the middles of pixels. Any other, and one
-    whose metres differ from those on the ground by more than 2 %, as in Web Mercator, is projected: samples lie on a square grid
-    of `project`, and their heights are bilinear between the four pixels around, none of which may be a hole.
+    A raster in metres whose rows run north to south is taken as it is: samples are the middles of pixels. Any other is
+    projected, and so is one whose metres differ from those on the ground by more than 2 %, as in Web Mercator: samples lie on a
+    square grid of `project`, and their heights are bilinear between the four pixels around, none of which may be a hole.
 
     Parameters
     ----------

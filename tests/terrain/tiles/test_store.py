@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import resource
@@ -33,7 +34,7 @@ from thud.errors import (
     StoreInUseError,
 )
 from thud.terrain import Manifest, TileWriter, verify, write_tiles
-from thud.terrain.tiles.environment import environment
+from thud.terrain.tiles.environment import environment, named_errors
 from thud.terrain.tiles.record import TileKey
 from thud.terrain.tiles.snapshot import Snapshot, content_rows, key_bytes, key_from
 
@@ -402,6 +403,13 @@ def test_a_full_disk_is_named_and_the_build_goes_on(tmp_path, records):
     assert verify(path).tiles >= SIDE
     write_tiles(path, manifest(), big.items())
     assert verify(path).tiles == SIDE + 4
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_disk_that_is_full_before_the_first_page_is_named(tmp_path, code):
+    # LMDB says it by text alone; only one of the three was known while a store was being opened.
+    with pytest.raises(DiskFullError, match=os.strerror(code)), named_errors(tmp_path):
+        raise lmdb.Error(f"{tmp_path}: {os.strerror(code)}")
 
 
 @pytest.fixture
