@@ -164,6 +164,30 @@ def test_projections_and_spacings_that_are_asked_for(tmp_path):
         assert model.crs == "EPSG:32661"
 
 
+@pytest.mark.parametrize(
+    ("crs", "corner", "kept", "length"),
+    [
+        # Cosine of the latitude on a sphere; UTM to 0.1 %.
+        ("EPSG:3857", (-400_000.0, 5_300_000.0), False, 1.0 / np.cosh(5_300_000.0 / 6_378_137.0)),
+        ("EPSG:4087", (1_000_000.0, 6_679_000.0), False, None),
+        ("EPSG:3035", (4_321_000.0, 3_210_000.0), True, 1.0),
+        ("EPSG:5070", (0.0, 1_800_000.0), True, 1.0),
+    ],
+)
+def test_metres_that_are_none_on_the_ground_are_projected(tmp_path, crs, corner, kept, length):
+    # Web Mercator says that its unit is the metre: terrains from it were a third too large, and as high as they are.
+    path = write(tmp_path / "a.tif", ramp(), from_origin(*corner, 30.0, 30.0), crs)
+    with read_elevation(path) as model:
+        assert (model.crs == crs) == kept
+        assert model.projected != kept
+        if length is not None:
+            np.testing.assert_allclose(model.spacing, 30.0 * length, rtol=0.006)
+    # Who wants them has them.
+    with read_elevation(path, project=crs) as model:
+        assert model.crs == crs
+        np.testing.assert_allclose(model.spacing, 30.0, rtol=1e-9)
+
+
 def test_the_srtm_sample_is_our_own_bilinear_sampling_at_10000_points(tmp_path):
     file = sample_file(tmp_path / "fault.tif")
     with read_elevation(file) as model:

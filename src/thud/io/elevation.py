@@ -20,7 +20,7 @@ from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import FileFormatError, InvalidInputError, MissingExtraError
 from thud.gates import as_positive
-from thud.io.tolerances import GRID_ALIGNED, MOST_PIXELS, NORTH_UP, OPEN_RASTERS, STATED_NO_DATA
+from thud.io.tolerances import GRID_ALIGNED, MOST_PIXELS, MOST_STRETCH, NORTH_UP, OPEN_RASTERS, STATED_NO_DATA
 
 #: Formats that are read: plain rasters that hold their pixels themselves.
 DRIVERS = ("GTiff", "AAIGrid", "SRTMHGT", "DTED", "USGSDEM")
@@ -51,8 +51,8 @@ def read_elevation(
     is the height in its middle. No-data, masked and NaN pixels are holes.
 
     A raster in metres whose rows run north to south is taken as it is: samples are the middles of pixels. Any other is
-    projected: samples lie on a square grid of `project`, and their heights are bilinear between the four pixels around, none
-    of which may be a hole.
+    projected, and so is one whose metres differ from those on the ground by more than 2 %, as in Web Mercator: samples lie on a
+    square grid of `project`, and their heights are bilinear between the four pixels around, none of which may be a hole.
 
     Parameters
     ----------
@@ -397,6 +397,13 @@ def _model(mosaic: Mosaic, system: Any, wanted: Any, spacing: float | None) -> E
     a, b, c, d, e, f = mosaic.transform
     straight = max(abs(b), abs(d)) <= NORTH_UP * min(abs(a), abs(e)) and a > 0.0 > e
     plain = system.is_projected and math.isclose(_metres(system), 1.0) and straight
+    if plain and wanted is None:
+        # A place and the next pixel's along both axes.
+        x, y = (
+            c + a * (0.5 * mosaic.columns + np.array([0.0, 1.0, 0.0])),
+            f + e * (0.5 * mosaic.rows + np.array([0.0, 0.0, 1.0])),
+        )
+        plain = _stretch(rasterio, system, x, y) <= MOST_STRETCH
     if plain and wanted is None and spacing is None:
         if min(mosaic.rows, mosaic.columns) < 2:
             raise FileFormatError(
@@ -429,6 +436,19 @@ def _model(mosaic: Mosaic, system: Any, wanted: Any, spacing: float | None) -> E
         )
     origin = (float(low[0]), float(low[1]), 0.0)
     return ElevationModel(mosaic, (count[1], count[0]), (step, step), _text(target), origin, True, _text(system))
+
+
+def _stretch(rasterio: Any, system: Any, x: Floats, y: Floats) -> float:
+    """By how much of their length two steps, from the first of three places to the others, differ from those on the ground; 0
+    where that is not known."""
+    try:
+        target = _local(rasterio, system, float(x[0]), float(y[0]))
+        east, north = (np.asarray(one) for one in rasterio.warp.transform(system, target, x, y)[:2])
+    except (InvalidInputError, rasterio.errors.CRSError):
+        return 0.0
+    stated, real = np.hypot(x[1:] - x[0], y[1:] - y[0]), np.hypot(east[1:] - east[0], north[1:] - north[0])
+    off = np.abs(real / stated - 1.0)
+    return float(off.max()) if np.isfinite(off).all() else 0.0
 
 
 def _local(rasterio: Any, system: Any, x: float, y: float) -> Any:

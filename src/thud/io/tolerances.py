@@ -23,3 +23,7 @@ STATED_NO_DATA = 2.0**-23
 
 #: Most triangles of an exported piece of terrain (a count): a file of some gigabytes.
 MOST_TRIANGLES = 2**27
+
+#: By how much of their length a projection's metres may differ from those on the ground before a raster is projected anew:
+#: systems of countries and continents stay below it; Web Mercator is beyond it from 12 degrees of latitude on.
+MOST_STRETCH = 0.02

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import struct
@@ -22,15 +23,17 @@ from thud.errors import (
     DamagedStoreError,
     FileFormatError,
     ForeignStoreError,
+    InvalidInputError,
     StoreVersionError,
     ThudError,
     TruncatedStoreError,
 )
-from thud.terrain import TileWriter, verify, write_tiles
+from thud.terrain import TileWriter, triangle_record, verify, write_tiles
 from thud.terrain.tiles import verify as verifying
 from thud.terrain.tiles.lmdb_pages import Place, _values, file_reader, read_meta, values
-from thud.terrain.tiles.record import TileKey, sealed
+from thud.terrain.tiles.record import DISPLACED, HEIGHTS, SECTIONS, TRIANGLES, TileKey, sealed
 from thud.terrain.tiles.snapshot import MANIFEST_KEY, key_bytes
+from thud.terrain.tiles.tile import Tile
 
 COUNT = 200
 
@@ -299,3 +302,83 @@ def test_a_tree_of_several_levels(tmp_path):
         found = {key: read(*place) for key, place in values(read, meta)}
     assert list(found) == sorted(wanted)
     assert found == wanted
+
+
+def with_section(data, kind, name, change):
+    """A record in which one section was changed, with a checksum that fits."""
+    row = [section for section, _, _ in SECTIONS[kind]].index(name)
+    broken = bytearray(data)
+    offset, count = struct.unpack_from("<QQ", broken, 64 + 16 * row)
+    change(np.frombuffer(broken, SECTIONS[kind][row][1], count, offset))
+    return sealed(broken)
+
+
+@pytest.mark.parametrize("name", ["planes", "node_boxes", "face_boxes", "fall", "rim", "box"])
+def test_wrong_bounds_of_a_displaced_tile_are_found_by_verify(name):
+    # Numbers that fit together, of another surface: queries passed by what was there, and verify by the numbers.
+    data = record("displaced", (0, 0), seed=3, rows=9, columns=9)
+    Tile(data).verify()
+
+    def change(values):
+        if name == "rim":
+            values[0] ^= 1
+        elif name == "box":
+            values[5] += 1.0
+        elif name == "planes":
+            values.reshape(-1, 8)[0, 4:6] -= 1.0
+        elif name == "fall":
+            values[0] += 1.0
+        else:
+            values.reshape(-1, 6)[-1, [2, 5]] -= 1.0
+
+    broken = Tile(with_section(data, DISPLACED, name, change))
+    with pytest.raises(DamagedStoreError, match=name):
+        broken.verify()
+
+
+def test_a_tile_beyond_the_bounds_is_found_by_verify(whole, tmp_path):
+    # Queries said so, verify did not.
+    data = record("heights", (1, 1), seed=32, rows=13, columns=17)
+
+    def lift(values):
+        values[2] += 1000.0
+
+    key, raised = key_bytes(TileKey(1, 1)), with_section(data, HEIGHTS, "origin", lift)
+
+    def change(transaction):
+        transaction.put(key, raised)
+        text = json.loads(transaction.get(MANIFEST_KEY))
+        transaction.put(MANIFEST_KEY, json.dumps(text | {"content_hash": None}).encode())
+
+    path = rewritten(whole, tmp_path, change)
+    with pytest.raises(DamagedStoreError, match="beyond the manifest's bounds"):
+        verifying.verify_here(path, lambda done, every: None)
+    with thud.Terrain.open(path) as terrain, pytest.raises(DamagedStoreError, match="beyond the manifest's bounds"):
+        terrain.tile_shape(terrain.ground(TileKey(1, 1)))
+
+
+def test_triangles_without_area_are_no_ground(tmp_path):
+    # A small triangle alone in its tile lost its area when its corners were rounded to the quantum: the tile was written, and
+    # every query that came near it failed.
+    vertices = [[0, 0, 0], [64, 0, 0], [64, 64, 0], [0, 64, 0], [100, 10, 5], [100.0002, 10, 5], [100, 10.0002, 5]]
+    mesh = thud.TriangleMesh(vertices, [[0, 1, 2], [0, 2, 3], [4, 5, 6]])
+    thud.terrain.build(mesh, tmp_path / "small", tile=16.0, progress=False)
+    verify(tmp_path / "small")
+    with thud.Terrain.open(tmp_path / "small") as terrain:
+        assert len(terrain) == 2
+        np.testing.assert_allclose(terrain.height([[10.0, 9.0], [100.0, 10.0]]), [0.0, np.nan])
+        np.testing.assert_allclose(terrain.closest_point([[100.0, 10.0, 0.0]]).distance, 36.0)
+    flat = [[0.0, 0.0, 0.0], [1e-5, 0.0, 0.0], [0.0, 1e-5, 0.0]]
+    with pytest.raises(InvalidInputError, match="area"):
+        triangle_record((0, 0), flat, [[0, 1, 2]], quantum=2.0**-10)
+    # And written by somebody else.
+    data = triangle_record((0, 0), np.array(flat) * 1e6, [[0, 1, 2]], quantum=2.0**-10)
+
+    def shrink(values):
+        values[...] = 0.0
+
+    empty = Tile(with_section(with_section(data, TRIANGLES, "corners", shrink), TRIANGLES, "planes", shrink))
+    with pytest.raises(DamagedStoreError, match="area"):
+        empty.verify()
+    with pytest.raises(DamagedStoreError, match="area"):
+        _ = empty.shape

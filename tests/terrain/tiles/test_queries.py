@@ -14,6 +14,8 @@ from tests.terrain.tiles.grounds import CELL, CELLS, hilly, open_terrain, whole_
 from tests.terrain.tiles.scenes import QUANTUM
 from thud.errors import ClosedTerrainError, DamagedStoreError, InvalidInputError, UnsupportedQueryError
 from thud.terrain import Manifest, height_record, triangle_record, write_tiles
+from thud.terrain.tiles.queries import pairs
+from thud.terrain.tiles.queries import rays as ray_queries
 
 #: Tiles a side; shapes at random poses, rays and points of each test.
 TILES, DRAWS, DEPTHS, RAYS = 3, 24, 6, 800
@@ -474,3 +476,48 @@ def test_closed_and_forked(grounds, tmp_path):
     ):  # fmt: skip
         with pytest.raises(ClosedTerrainError):
             ask()
+
+
+def test_a_motion_from_far_away_is_asked_where_the_ground_is(tmp_path, monkeypatch):
+    # Every piece of two tiles was asked, also those far outside: a motion of 10,000 km took minutes.
+    heights = np.round(np.random.default_rng(4).random((65, 65)) * 2**12) * 2.0**-10
+    thud.terrain.build(heights, tmp_path / "far", spacing=1.0, tile=16, progress=False)
+    asked = []
+    piece = pairs._cast_piece
+    monkeypatch.setattr(pairs, "_cast_piece", lambda *given: (asked.append(1), piece(*given))[1])
+    rng = np.random.default_rng(5)
+    goals = np.column_stack([rng.uniform(5.0, 60.0, (12, 2)), rng.uniform(0.0, 4.0, 12)])
+    ways = rng.normal(size=(12, 3)) * [1.0, 1.0, 0.02]
+    ways[:, 2] = -np.abs(ways[:, 2])
+    ways *= 1e7 / np.linalg.norm(ways, axis=1)[:, None]
+    starts = thud.Pose(goals - 0.5 * ways)
+    with thud.Terrain.open(tmp_path / "far") as terrain:
+        found = terrain.cast(thud.Sphere(0.5), starts, ways)
+        # Away from it, and beside it.
+        assert not np.isfinite(
+            terrain.cast(thud.Sphere(0.5), thud.Pose([[0, 0, 9.0]]), [[0, 0, 1e9], [1e9, 1e9, 1]]).time
+        ).any()
+    wanted = thud.cast(thud.HeightField(heights, 1.0), thud.Sphere(0.5), None, starts, 0.0, ways)
+    assert np.isfinite(wanted.time).sum() > 6
+    np.testing.assert_array_equal(found.status, wanted.status)
+    np.testing.assert_allclose(found.time, wanted.time, rtol=0.0, atol=1e-9)
+    assert len(asked) < 100
+
+
+def test_a_ray_through_a_wide_overhang_takes_few_steps(tmp_path, monkeypatch):
+    # Rays were followed by the tile through all that tiles might reach: a million steps where large triangles lie in tiles of a
+    # metre.
+    vertices = [[0, 0, 0], [1e6, 0, 0], [1e6, 1e6, 0], [0, 1e6, 0], [3, 3, 1], [4, 3, 1], [3, 4, 1]]
+    faces = [[0, 1, 2], [0, 2, 3], [4, 5, 6]]
+    files = {}
+    for key, row in (((0, 0), 2), ((1, 0), 0), ((0, 1), 1)):
+        files[key] = triangle_record(key, vertices, [faces[row]], quantum=2.0**-2)
+    manifest = Manifest("triangles", (0, 0, 0, 1e6, 1e6, 1), (1.0, 1.0, 0.0), (2, 2), overhang=1e6, quantum=2.0**-2)
+    write_tiles(tmp_path / "few", manifest, files.items())
+    steps = []
+    ranges = ray_queries.tile_ranges
+    monkeypatch.setattr(ray_queries, "tile_ranges", lambda *given: (steps.append(1), ranges(*given))[1])
+    with thud.Terrain.open(tmp_path / "few") as terrain:
+        found = terrain.raycast([[-5e5, 3.25, 0.5], [3.25, 3.25, 9.0], [7e5, 3e5, 2.0]], [[1, 0, 0], [0, 0, -1], [0, 0, -1.0]])
+    np.testing.assert_allclose(found.distance, [np.inf, 8.0, 2.0])
+    assert len(steps) < 30

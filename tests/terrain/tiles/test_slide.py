@@ -13,6 +13,7 @@ from tests.terrain.tiles.scenes import QUANTUM, hills, triangles_of
 from thud.errors import InvalidInputError
 from thud.results import CastStatus
 from thud.terrain import Manifest, displaced_record, height_record, triangle_record, write_tiles
+from thud.terrain.tiles import slide as sliding
 
 #: Tiles a side, cells a side of one, metres a cell.
 TILES, CELLS, CELL = 3, 12, 2.0
@@ -252,3 +253,58 @@ def test_tiles_near_a_box_are_all_that_reach_into_it(terrain):
             low, high = tile.bounds
             if (low <= upper).all() and (high >= lower).all():
                 assert tile.key in near
+
+
+def test_what_runs_almost_along_a_face_does_not_sink(tmp_path):
+    # A motion that approaches by less than 1e-12 of its length was taken to run along the face. Where it is 200,000 radii long
+    # it sank by more than the room a camera keeps, nearer than its radius, met the edges ahead and turned at each.
+    whole, radius = np.zeros((41, 41)), 0.05
+    thud.terrain.build(whole, tmp_path / "plain", spacing=256.0, tile=8, progress=False)
+    with thud.Terrain.open(tmp_path / "plain") as terrain:
+        for step in ([9000.0, 0.0, -8e-9], [9000.0, 40.0, -8e-10], [8000.0, -3.0, -1e-9]):
+            position = terrain.slide([500.0, 500.0, 1.0], [0.0, 0.0, -2.0], radius).position[0]
+            for way in (1.0, -1.0, 1.0, -1.0):
+                moved = terrain.slide(position, np.array(step) * [way, way, 1.0], radius)
+                assert moved.status[0] in (CastStatus.MISS, CastStatus.HIT)
+                assert moved.hits[0] <= 2
+                np.testing.assert_allclose(moved.position[0, :2], position[:2] + np.array(step[:2]) * way, rtol=0.0, atol=1e-6)
+                position = moved.position[0]
+                assert radius <= position[2] <= radius * (1.0 + 2.0**-24)
+
+
+def test_a_long_motion_takes_no_more_memory_than_a_short_one(tmp_path, monkeypatch):
+    # All triangles within the motion's length were collected at once: of a motion through a world of 32 km 60 GB.
+    rng = np.random.default_rng(5)
+    thud.terrain.build(3.0 * rng.random((129, 129)), tmp_path / "wide", spacing=2.0, tile=16, progress=False)
+    rows = []
+    grow = sliding._Room.grow
+    monkeypatch.setattr(sliding._Room, "grow", lambda room, size: (rows.append(size), grow(room, size))[1])
+    with thud.Terrain.open(tmp_path / "wide") as terrain:
+        whole = np.concatenate([triangles_of(terrain.tile(key)) for key in terrain.keys()])  # noqa: SIM118
+        ends = rng.uniform([20.0, 20.0, -30.0], [236.0, 236.0, 0.0], (20, 3))
+        starts = rng.uniform([20.0, 20.0, 8.0], [236.0, 236.0, 20.0], (20, 3))
+        moved = terrain.slide(starts, ends - starts, 0.5)
+        # From far outside, past it and away: nothing to collect there.
+        far = terrain.slide([[-1e7, 60.0, 8.0], [60.0, 60.0, 8.0]], [[2e7, 0.0, 0.0], [1e9, 3e8, 1e9]], 0.5)
+    assert max(rows) < 0.2 * 2 * 128 * 128
+    assert (np.asarray(moved.status) == CastStatus.HIT).sum() >= 15
+    for start, end, position in zip(starts, ends, moved.position):
+        assert point_triangles(position, whole).min() >= 0.5
+        assert 0.0 < np.linalg.norm(position - start) <= np.linalg.norm(end - start) * (1.0 + 1e-9)
+    np.testing.assert_allclose(far.position, [[1e7, 60.0, 8.0], [1e9 + 60.0, 3e8 + 60.0, 1e9 + 8.0]], rtol=1e-12)
+
+
+def test_a_long_motion_is_used_up_as_in_one_piece(tmp_path):
+    # A wall beyond many tiles, met and slid along to the end.
+    vertices = [[-400, -400, 0], [400, -400, 0], [400, 400, 0], [-400, 400, 0], [300, -400, 0], [300, 400, 0], [300, 400, 90],
+                [300, -400, 90]]  # fmt: skip
+    faces = [[0, 1, 2], [0, 2, 3], [4, 6, 5], [4, 7, 6]]
+    thud.terrain.build(thud.TriangleMesh(vertices, faces), tmp_path / "small", tile=20.0, progress=False)
+    with thud.Terrain.open(tmp_path / "small") as terrain, one_mesh(tmp_path, vertices, faces) as one:
+        # With tiles of 1,000 m in one piece, with tiles of 20 m in many.
+        for motion in ([600.0, 300.0, -50.0], [600.0, -300.0, 3.0], [-100.0, 300.0, -80.0]):
+            start = [-300.0, -20.0, 40.0]
+            found, wanted = terrain.slide(start, motion, 2.0), one.slide(start, motion, 2.0)
+            np.testing.assert_allclose(found.position, wanted.position, atol=1e-5)
+            np.testing.assert_allclose(found.normal, wanted.normal, atol=1e-6)
+            assert found.status[0] == wanted.status[0]

@@ -14,7 +14,8 @@ from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.filling.plan import Plan
 from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.record import TileKey
-from thud.terrain.tiles.triangle_tile import triangle_record
+from thud.terrain.tiles.tolerances import MOST_TILES
+from thud.terrain.tiles.triangle_tile import has_area, triangle_record
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,9 @@ class MeshJob:
     levels: int
 
     def __call__(self, key: TileKey, piece: Floats) -> bytes | None:
-        """The record."""
+        """The record; None where no triangle has an area, rounded to the quantum as they are: there is no surface."""
+        if not has_area(piece):
+            return None
         vertices, faces = np.unique(piece.reshape(-1, 3), axis=0, return_inverse=True)
         return triangle_record(
             key, vertices, faces.reshape(-1, 3), quantum=self.quantum, leaf=self.leaf, levels=self.levels
@@ -64,7 +67,7 @@ def mesh_plan(
     middle = corners[:, :, :2].mean(axis=1)
     place = np.floor((middle - start) / tile).astype(np.int64)
     count = np.maximum(place.max(axis=0) + 1, 1)
-    if (count > 2**20).any():
+    if float(count[0]) * float(count[1]) > MOST_TILES:
         raise InvalidInputError(f"tile: {tile:g} m is too small for a mesh of {(high - low).max():g} m")
     begin = start + place * tile
     over = max(float((begin - corners.min(axis=1)[:, :2]).max()), float((corners.max(axis=1)[:, :2] - begin - tile).max()), 0.0)

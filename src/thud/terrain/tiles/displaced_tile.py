@@ -12,8 +12,9 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import DamagedStoreError, FileFormatError, InvalidInputError
 from thud.terrain import surface_check as check
 from thud.terrain.bounding.maps import quad_offsets
+from thud.terrain.rim import face_boxes, rim_bits
 from thud.terrain.surface import DisplacedSurface
-from thud.terrain.surface_arrays import COUNT, FIRST, MATERIAL, QUAD, SIDE, V3, SurfaceArrays
+from thud.terrain.surface_arrays import COUNT, FIRST, LEAST, MATERIAL, QUAD, SIDE, V3, SurfaceArrays
 from thud.terrain.surface_index import SurfaceIndex, check_index
 from thud.terrain.tiles.blocks import block_shape, check_blocks, tile_blocks
 from thud.terrain.tiles.record import DISPLACED, Record, as_key, pack
@@ -30,7 +31,7 @@ from thud.terrain.tiles.tile_arrays import (
     NO_PLANES,
     TileArrays,
 )
-from thud.terrain.tiles.tolerances import LEAF_TRIANGLES, TREE_LEVELS
+from thud.terrain.tiles.tolerances import BOUND_SLACK, LEAF_TRIANGLES, TREE_LEVELS
 from thud.terrain.tolerances import DETAIL_RATIO
 
 #: Sections that are a surface without its index, in the order of `SurfaceArrays`.
@@ -196,11 +197,46 @@ def _check_index(index: SurfaceIndex, bare: SurfaceArrays) -> None:
 
 
 def check_displaced(record: Record, arrays: TileArrays) -> None:
-    """Named error unless spheres hold their patches."""
-    points, first = _block_points(displaced_shape(record, arrays), arrays.blocks, arrays.origin)
+    """Named error unless spheres hold their patches, and planes, boxes, rims and falls are those of the surface.
+
+    Bounding maps are what queries are quick by, and the optimum of a search; they are not searched for again.
+    """
+    surface = displaced_shape(record, arrays)
+    points, first = _block_points(surface, arrays.blocks, arrays.origin)
     fault = int(sphere_fault(arrays.links, arrays.nodes, points, first))
     if fault >= 0:
         raise DamagedStoreError(f"sphere tree, node {fault}: its sphere does not hold its samples")
+    name = _wrong_bounds(surface)
+    if name:
+        raise DamagedStoreError(f"{name}: they are not those of the surface")
+
+
+def _wrong_bounds(surface: DisplacedSurface) -> str:
+    """Name of planes, boxes, rims or falls of the surface's index that are not what is computed anew, but for roundoff; or
+    nothing."""
+    index, (planes, boxes) = surface._index, surface._bounded
+    skip, item = (index.node_ints[:, k].astype(np.int64) for k in (0, 1))
+    size = float(np.abs(boxes).max())
+    # The leaves below a node follow each other.
+    leaves = item >= 0
+    before = np.concatenate([[0], np.cumsum(leaves)])
+    runs = np.stack([before[:-1], before[skip]], axis=1).reshape(-1)
+    rows = np.concatenate([boxes[item[leaves]], boxes[:1]])
+    low, high = np.minimum.reduceat(rows[:, :3], runs)[::2], np.maximum.reduceat(rows[:, 3:], runs)[::2]
+    lengths = max(float(np.abs(planes[:, LEAST:]).max()), 1.0)
+    rim = rim_bits(surface)
+    pairs: dict[str, tuple[npt.NDArray[Any], Any]] = {
+        "planes": (planes, np.array([1.0] * 3 + [size] * 3 + [lengths] * 2)),
+        "node_boxes": (np.concatenate([low, high], axis=1), size),
+        "box": (np.concatenate([low[0], high[0]]), size),
+        "rim": (rim, 0.0),
+        "face_boxes": (face_boxes(surface, boxes, skip, item, rim), size),
+        "fall": (surface._fall(planes), size),
+    }
+    for name, (found, scale) in pairs.items():
+        if not (np.abs(getattr(index, name).astype(np.float64) - found) <= BOUND_SLACK * scale).all():
+            return name
+    return ""
 
 
 def displaced_shape(record: Record, arrays: TileArrays) -> DisplacedSurface:

@@ -153,7 +153,7 @@ def named_errors(folder: Path, *, room: int = 0) -> Iterator[None]:
         if isinstance(error, (StoreError, FileNotFoundError)):
             raise
         text = str(error)
-        if _is_full(folder, room) or os.strerror(errno.ENOSPC) in text:
+        if _is_full(folder, room) or any(os.strerror(code) in text for code in _NO_ROOM):
             raise DiskFullError(f"{folder}: no room left on the disk ({text})") from None
         if os.strerror(errno.EACCES) in text or os.strerror(errno.EPERM) in text:
             raise PermissionError(errno.EACCES, text) from None

@@ -10,10 +10,12 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.bvh.height_tree import DEPTH
+from thud.errors import DamagedStoreError
 from thud.shapes.triangle_mesh import TriangleMesh
+from thud.terrain.tiles.manifest import Manifest
 from thud.terrain.tiles.record import DISPLACED, HEIGHTS, KINDS, TRIANGLES
 from thud.terrain.tiles.tile import Tile
-from thud.terrain.tiles.tolerances import MESH_BYTES
+from thud.terrain.tiles.tolerances import BOX_SLACK, MESH_BYTES
 
 
 class GroundTile:
@@ -58,6 +60,26 @@ class GroundTile:
         """Of its triangles, metres."""
         corners = self.tile.arrays.corners.reshape(-1, 3, 3).astype(np.float64)
         return math.sqrt(float(((corners - np.roll(corners, 1, axis=1)) ** 2).sum(axis=2).max()))
+
+
+def reach_of_ground(manifest: Manifest, tile: GroundTile) -> tuple[Floats, Floats]:
+    """Lower and upper corner of all ground of a terrain: of its surface, and as much more as the ground of a tile, whose depth
+    is that of all, reaches beyond its own."""
+    low, high = (np.array(one) for one in manifest.reach)
+    if tile.kind in (HEIGHTS, DISPLACED):
+        surface, ground = tile.tile.bounds, tile.box
+        low, high = low - (surface[0] - ground[0]), high + (ground[1] - surface[1])
+    return low, high
+
+
+def check_reach(box: tuple[Floats, Floats], tile: GroundTile) -> None:
+    """Named error for a tile that reaches beyond what holds all ground."""
+    lower, upper = tile.box
+    room = BOX_SLACK * np.abs(np.where(np.isfinite(box), box, 0.0)).max()
+    if (lower < box[0] - room).any() or (upper > box[1] + room).any():
+        raise DamagedStoreError(
+            f"tile {tuple(tile.tile.key)} reaches from {lower} to {upper}, beyond the manifest's bounds"
+        )  # fmt: skip
 
 
 def open_mesh(mesh: TriangleMesh) -> TriangleMesh:

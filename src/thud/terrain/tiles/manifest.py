@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from thud.constants import MESH_COORDINATE
 from thud.errors import DamagedStoreError, ForeignStoreError, InvalidInputError, StoreVersionError
 from thud.gates import as_positive
 from thud.terrain.tiles.record import KINDS, TileKey, as_key
-from thud.terrain.tiles.tolerances import LARGEST_MANIFEST, PLACE_SLACK
+from thud.terrain.tiles.tolerances import LARGEST_MANIFEST, LEAST_TILE, MOST_TILES, PLACE_SLACK
 from thud.terrain.tiles.triangle_tile import as_quantum
 
 FORMAT = "thud terrain"
@@ -37,8 +38,8 @@ class Manifest:
     bounds : lower and upper corner (x0, y0, z0, x1, y1, z1), metres
     tile_size : metres along x, y and z
     corner : of tile (0, 0, 0), metres
-    first, count : the grid of tiles: the lowest key and how many along each axis; two numbers for one layer. Not all of them
-        need be there
+    first, count : the grid of tiles: the lowest key and how many along each axis; two numbers for one layer; 2^24 places at
+        most. Not all of them need be there
     overhang : metres that a tile may reach beyond its place in the grid, along x and y, and along z if there are layers
     quantum : metres, a power of two: what all tiles share is in multiples of it
     units : "metre"
@@ -63,7 +64,7 @@ class Manifest:
     content_hash: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise InvalidInputError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.units != "metre":
             raise InvalidInputError(f"units: expected 'metre', got {self.units!r}")
@@ -73,10 +74,14 @@ class Manifest:
         object.__setattr__(self, "count", _whole(self.count, "count", 1))
         if any(low > high for low, high in zip(self.bounds[:3], self.bounds[3:])):
             raise InvalidInputError(f"bounds: expected lower corner, then upper corner, got {self.bounds}")
-        if min(self.tile_size) < 0.0 or min(self.tile_size[:2]) == 0.0:
-            raise InvalidInputError(f"tile_size: expected metres along x, y and z, got {self.tile_size}")
-        if min(self.count) < 1:
-            raise InvalidInputError(f"count: expected at least one tile along each axis, got {self.count}")
+        if any(not (size >= LEAST_TILE or (size == 0.0 and axis == 2)) for axis, size in enumerate(self.tile_size)):
+            raise InvalidInputError(
+                f"tile_size: expected metres along x, y and z (0: one layer), at least {LEAST_TILE:g}, got {self.tile_size}"
+            )
+        if min(self.count) < 1 or math.prod(self.count) > MOST_TILES:
+            raise InvalidInputError(
+                f"count: expected at least one tile along each axis and at most {MOST_TILES} places of tiles, got {self.count}"
+            )
         object.__setattr__(self, "quantum", as_quantum(self.quantum))
         object.__setattr__(self, "overhang", as_positive(self.overhang, "overhang", zero=True))
         if not isinstance(self.crs, str):
@@ -93,6 +98,18 @@ class Manifest:
     def is_complete(self) -> bool:
         """Whether the build was finished."""
         return self.content_hash is not None
+
+    @cached_property
+    def reach(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Lower and upper corner of all that tiles may reach: their places and the overhang, and upright, and wherever they
+        are farther out, the bounds."""
+        low, high = list(self.bounds[:3]), list(self.bounds[3:])
+        for axis, size in enumerate(self.tile_size):
+            if size > 0.0:
+                begin = self.corner[axis] + self.first[axis] * size
+                low[axis] = min(low[axis], begin - self.overhang)
+                high[axis] = max(high[axis], begin + self.count[axis] * size + self.overhang)
+        return tuple(low), tuple(high)
 
     def holds(self, key: TileKey) -> bool:
         """Whether a key is in the grid of tiles."""

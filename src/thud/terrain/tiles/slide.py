@@ -18,7 +18,7 @@ from thud.results import CastStatus
 from thud.terrain.tiles.euve_pass import euve_tile
 from thud.terrain.tiles.sphere_walk import gather_in_reach
 from thud.terrain.tiles.swept_sphere import slide_sphere
-from thud.terrain.tiles.tolerances import SLIDE_SKIN, SLIDE_SKIN_FAR
+from thud.terrain.tiles.tolerances import SLIDE_END, SLIDE_SKIN, SLIDE_SKIN_FAR, SLIDE_TILES
 
 if TYPE_CHECKING:
     from thud.terrain.tiles.terrain import Terrain
@@ -58,6 +58,7 @@ class _Room:
         self.rows = rows
         self.number, self.corners, self.planes = np.empty(rows, np.int64), np.empty((rows, 9)), np.empty((rows, 4))
         self.visited = np.zeros(2, np.int64)
+        self.position, self.normal, self.rest = np.empty(3), np.empty(3), np.empty(3)
 
 
 def slide(
@@ -93,23 +94,45 @@ def _slide_all(
     terrain: Terrain, start: Floats, motion: Floats, radius: float, room: _Room, found: Slides, row: int, planes: Floats | None
 ) -> None:
     """All trees in reach; faces, edges and vertices; until the motion is used up."""
-    # Plain numbers: arrays of three take ten times as long.
-    (x, y, z), (u, v, w) = start.tolist(), motion.tolist()
-    skin = max(SLIDE_SKIN * radius, SLIDE_SKIN_FAR * (max(abs(x), abs(y), abs(z)) + max(abs(u), abs(v), abs(w))))
-    # Sliding makes no way longer: no triangle farther away can be met.
-    reach = math.sqrt(u * u + v * v + w * w) * (1.0 + SLIDE_SKIN) + radius + 2.0 * skin
+    here, rest, whole, status = start, motion, math.sqrt(float(motion @ motion)), 0
+    long = SLIDE_TILES * max(terrain.least_tile, terrain.manifest.overhang)
+    while True:
+        # Plain numbers: arrays of three take ten times as long.
+        (x, y, z), (u, v, w) = here.tolist(), rest.tolist()
+        length, way = math.sqrt(u * u + v * v + w * w), math.inf
+        skin = max(SLIDE_SKIN * radius, SLIDE_SKIN_FAR * (max(abs(x), abs(y), abs(z)) + max(abs(u), abs(v), abs(w))))
+        if length > long:
+            # Piece by piece: what is within the length of one is all that is ever collected.
+            piece = max(long, radius, terrain.way_to_tiles((x, y, z)) - 2.0 * radius)
+            length, way = (piece, piece) if piece < length else (length, way)
+        # Sliding makes no way longer: no triangle farther away can be met.
+        reach = length * (1.0 + SLIDE_SKIN) + radius + 2.0 * skin
+        triangles = _gather(terrain, here, reach, room)
+        limits = (radius, skin, way, SLIDE_END * whole)
+        hits, state = slide_sphere(room.corners, triangles, rest, *limits, room.position, room.normal, room.rest)
+        if hits:
+            found.normal[row] = room.normal
+        found.hits[row] += hits
+        # Only of the start it is said that it is too near.
+        status = state if here is start or state == CastStatus.UNCONVERGED else max(status, min(state, 1))
+        here, rest = here + room.position, room.rest.copy()
+        if not rest.any():
+            break
+    found.position[row], found.status[row] = here, status
+
+
+def _gather(terrain: Terrain, center: Floats, reach: float, room: _Room) -> int:
+    """All triangles in reach of a point, written from it on; returns how many."""
+    x, y, z = center.tolist()
     tiles = terrain.tiles_near((x - reach, y - reach, z - reach), (x + reach, y + reach, z + reach))
     while True:
         triangles = 0
         for tile in tiles:
-            arguments = (start, reach, triangles, room.number, room.corners, room.planes, room.visited)
+            arguments = (center, reach, triangles, room.number, room.corners, room.planes, room.visited)
             triangles = int(gather_in_reach(tile.arrays, *arguments))
         if triangles <= room.rows:
-            break
+            return triangles
         room.grow(2 * triangles)
-    hits, status = slide_sphere(room.corners, triangles, motion, radius, skin, found.position[row], found.normal[row])
-    found.position[row] += start
-    found.hits[row], found.status[row] = hits, status
 
 
 def _slide_euve(

@@ -18,7 +18,6 @@ from thud.geometry.triangle import area_vector, closest_point_triangle
 from thud.math.vec3 import add_scaled, cross, dot, load3, norm, scale, sub
 from thud.terrain.tiles.tolerances import (
     SAME_NORMAL,
-    SLIDE_END,
     SLIDE_HITS,
     SLIDE_PARALLEL,
     SWEEP_STEPS,
@@ -63,7 +62,10 @@ def first_touch(corners, count, p, v, radius, skin):
             slope = dot(v, n)
             near, stop = touch_range(radius, skin, face)
             if distance <= stop:
-                if slope < -SLIDE_PARALLEL * speed and t < best:
+                # What runs along it goes on, unless it would lose the room it has by the end of the way.
+                least = radius + 0.75 * (near - radius)
+                sinks = distance >= least and distance + slope * (1.0 - t) < least
+                if (slope < -SLIDE_PARALLEL * speed or (sinks and slope < 0.0)) and t < best:
                     best, row, limit = t, np.int64(k), False
                 break
             if slope >= 0.0:
@@ -100,7 +102,10 @@ def _along_plane(v, n):
 def slide_along(v, normals, count):
     """The motion closest to v that leads into none of the surfaces with these normals: v itself, its part along one of them,
     along the crease of two, or none."""
-    if _feasible(v, normals, count):
+    least = 0.0
+    for i in range(count):
+        least = min(least, dot(v, load3(normals, i, 0)))
+    if least == 0.0:
         return v
     best, best2 = (0.0, 0.0, 0.0), 0.0
     for i in range(count):
@@ -143,26 +148,31 @@ def _touching(corners, count, p, radius, skin, normals_out):
     return np.int64(found)
 
 
-@kernel("f8[:,::1], i8, f8[::1], f8, f8, f8[::1], f8[::1]")
-def slide_sphere(corners, count, motion, radius, skin, position_out, normal_out):
-    """(hits, status): move a sphere from the origin and slide.
+@kernel("f8[:,::1], i8, f8[::1], f8, f8, f8, f8, f8[::1], f8[::1], f8[::1]")
+def slide_sphere(corners, count, motion, radius, skin, way, end, position_out, normal_out, rest_out):
+    """(hits, status): move a sphere from the origin and slide, up to a length `way`; what is left of the motion then is written
+    to rest_out, 0 once it is shorter than `end`.
 
-    It stops less than `skin` before what it meets. position_out, normal_out: (3,) where it ends, and the normal of the
-    last thing met, 0 for none. status: 0 nothing met, 1 met, 2 nearer than its radius at the start, 3 a limit was reached.
+    It stops less than `skin` before what it meets. position_out, normal_out, rest_out: (3,) where it ends, the normal of the
+    last thing met, 0 for none, and the rest. status: 0 nothing met, 1 met, 2 nearer than its radius at the start, 3 a limit was
+    reached.
     """
     normals = np.empty((TOUCHING_NORMALS, 3))
     p, v = (0.0, 0.0, 0.0), (motion[0], motion[1], motion[2])
-    whole = norm(v)
     hits, status, last = 0, 0, (0.0, 0.0, 0.0)
     for k in range(count):
         distance, _, _ = gap_and_normal(corners, k, p)
         if distance < radius:
             status = 2
-    while norm(v) > SLIDE_END * whole:
-        t, row, limit = first_touch(corners, count, p, v, radius, skin)
-        p = add_scaled(p, v, t)
+    while norm(v) > end and way > 0.0:
+        part = min(1.0, way / norm(v))
+        step = scale(v, part)
+        t, row, limit = first_touch(corners, count, p, step, radius, skin)
+        p = add_scaled(p, step, t)
         if row < 0:
+            v = scale(v, 1.0 - part)
             break
+        way -= t * norm(step)
         gap, last, face = gap_and_normal(corners, row, p)
         hits += 1
         if limit or hits == SLIDE_HITS:
@@ -173,10 +183,11 @@ def slide_sphere(corners, count, motion, radius, skin, position_out, normal_out)
         if found < 0:
             status = 3
             break
-        v = slide_along(scale(v, 1.0 - t), normals, found)
+        v = slide_along(scale(v, 1.0 - part * t), normals, found)
         if found == 1 and face:
             # Back to where it feels no edge beyond, if it came over one.
             v = add_scaled(v, last, max(touch_range(radius, skin, face)[0] - max(gap, radius), 0.0))
+    left = 0.0 if status == 3 or norm(v) <= end else 1.0
     for axis in range(3):
-        position_out[axis], normal_out[axis] = p[axis], last[axis]
+        position_out[axis], normal_out[axis], rest_out[axis] = p[axis], last[axis], left * v[axis]
     return hits, status

@@ -39,7 +39,7 @@ from thud.results import ClosestPoints, Contacts, Distances, Impacts, RayCrossin
 from thud.shapes.shape import IDENTITY, Part, Shape, box_of_points
 from thud.terrain.tiles.ahead import tiles_ahead, tiles_in_view
 from thud.terrain.tiles.environment import environment
-from thud.terrain.tiles.ground_tile import GroundTile
+from thud.terrain.tiles.ground_tile import GroundTile, check_reach, reach_of_ground
 from thud.terrain.tiles.lmdb_pages import Place
 from thud.terrain.tiles.loader import Loader, StreamStats
 from thud.terrain.tiles.manifest import Manifest
@@ -47,11 +47,11 @@ from thud.terrain.tiles.queries import points as point_queries
 from thud.terrain.tiles.queries.names import TILE_STRIDE, Names, tile_names
 from thud.terrain.tiles.queries.reach import key_of
 from thud.terrain.tiles.queries.windows import rows_by_window
-from thud.terrain.tiles.record import DISPLACED, HEIGHTS, KINDS, TileKey, as_key
+from thud.terrain.tiles.record import HEIGHTS, KINDS, TileKey, as_key
 from thud.terrain.tiles.slide import Slides, slide
 from thud.terrain.tiles.snapshot import Snapshot
 from thud.terrain.tiles.tile import Tile
-from thud.terrain.tiles.tolerances import AHEAD_AGAIN, AHEAD_BUDGET, AHEAD_TURN, BOX_SLACK, TOUCHED, WINDOW_UNITS
+from thud.terrain.tiles.tolerances import AHEAD_AGAIN, AHEAD_BUDGET, AHEAD_TURN, TOUCHED, WINDOW_UNITS
 from thud.terrain.tiles.verify import Verified, verify
 
 #: The terrain's own frame.
@@ -114,7 +114,7 @@ class Terrain(Shape):
 
     def _forget(self) -> None:
         """What was found out about another snapshot."""
-        for name in ("_first", "apron", "box"):
+        for name in ("_first", "apron", "box", "least_tile"):
             self.__dict__.pop(name, None)
 
     def _now(self) -> Snapshot:
@@ -207,14 +207,11 @@ class Terrain(Shape):
         made = "shape" in ground.__dict__
         shape = ground.shape
         if not made:
-            lower, upper = ground.box
-            room = BOX_SLACK * np.abs(np.where(np.isfinite(self.box), self.box, 0.0)).max()
-            if (lower < self.box[0] - room).any() or (upper > self.box[1] + room).any():
+            try:
+                check_reach(self.box, ground)
+            except DamagedStoreError as error:
                 del ground.__dict__["shape"]
-                raise DamagedStoreError(
-                    f"{self.folder}: tile {tuple(ground.tile.key)} reaches from {lower} to {upper}, "
-                    "beyond the manifest's bounds"
-                )
+                raise DamagedStoreError(f"{self.folder}: {error}") from None
             self.loader.grown(ground.tile.key)
         return shape
 
@@ -261,9 +258,7 @@ class Terrain(Shape):
             lengths = (u * u + v * v + w * w) * (d * d + e * e + f * f)
             if gone <= within and turned >= AHEAD_TURN * math.sqrt(lengths):
                 return
-        manifest = self.manifest
-        tile = min(size for size in manifest.tile_size if size > 0.0)
-        self._ahead[camera] = (x, y, z, u, v, w, (AHEAD_AGAIN * tile) ** 2)
+        self._ahead[camera] = (x, y, z, u, v, w, (AHEAD_AGAIN * self.least_tile) ** 2)
         # In the threads that read them: finding them takes longer than a frame's collision.
         position, motion, planes = position.copy(), motion.copy(), self._planes
         self.loader.later(lambda: self._read_ahead(position, motion, room, planes))
@@ -286,6 +281,16 @@ class Terrain(Shape):
     # As a shape -----------------------------------------------------------------------------------------------------------
 
     @cached_property
+    def least_tile(self) -> float:
+        """The shortest side of a tile's place, metres."""
+        return min(size for size in self.manifest.tile_size if size > 0.0)
+
+    def way_to_tiles(self, point: Sequence[float]) -> float:
+        """Metres from a point to the box about the surfaces of all tiles, at most."""
+        gaps = (max(low - x, x - high, 0.0) for x, low, high in zip(point, *self.manifest.reach))
+        return math.sqrt(sum(gap * gap for gap in gaps))
+
+    @cached_property
     def _first(self) -> GroundTile:
         """Some tile: what all have in common is looked up there."""
         places = self.places
@@ -297,7 +302,7 @@ class Terrain(Shape):
     def apron(self) -> float:
         """Room about a shape that windows have at least, metres: more than a cell of heights."""
         manifest = self.manifest
-        unit = min(size for size in manifest.tile_size if size > 0.0) / WINDOW_UNITS
+        unit = self.least_tile / WINDOW_UNITS
         if KINDS[manifest.kind] != HEIGHTS:
             return unit
         numbers = self._first.tile.arrays.grid.numbers
@@ -306,17 +311,7 @@ class Terrain(Shape):
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
         """Lower and upper corner of all ground, in the terrain's frame; ground without end goes down to -inf."""
-        manifest = self.manifest
-        low, high = np.array(manifest.bounds[:3]), np.array(manifest.bounds[3:])
-        size, corner = np.array(manifest.tile_size), np.array(manifest.corner)
-        first, last = np.array(manifest.first), np.array(manifest.first) + np.array(manifest.count)
-        laid = size > 0.0
-        low = np.where(laid, np.minimum(low, corner + first * size - manifest.overhang), low)
-        high = np.where(laid, np.maximum(high, corner + last * size + manifest.overhang), high)
-        if KINDS[manifest.kind] in (HEIGHTS, DISPLACED):
-            surface, ground = self._first.tile.bounds, self._first.box
-            low, high = low - (surface[0] - ground[0]), high + (ground[1] - surface[1])
-        return low, high
+        return reach_of_ground(self.manifest, self._first)
 
     def parts(self) -> list[Part]:
         """A terrain has no convex parts."""

@@ -36,6 +36,10 @@ BESIDE_SLACK = 2.0**-20
 #: them in float64.
 PLANE_SLACK = 2.0**-32
 
+#: How far stored planes and boxes of a displaced surface may be from those computed anew, relative to their size: float32, and
+#: the optimum of a search that other processors end a little elsewhere.
+BOUND_SLACK = 2.0**-18
+
 #: Most samples along a side of a quad of a displaced tile (a count): its patches are numbered by 10 bits each way.
 QUAD_SAMPLES = 1024
 
@@ -45,6 +49,12 @@ LARGEST_RECORD = 2**31 - 2**16
 #: Least record (bytes): larger values have pages of their own in LMDB, where they begin at a multiple of 16. (Where pages are
 #: larger than 8 KiB the smallest records may not; those are copied when read.)
 LEAST_RECORD = 4096
+
+#: Most places in the grid of tiles (a count): queries make lists of them, and names of triangles have 31 bits for a tile.
+MOST_TILES = 2**24
+
+#: Shortest side of a tile (metres): what is shorter is lost in the roundoff of coordinates.
+LEAST_TILE = 1e-6
 
 #: Longest manifest (bytes of JSON).
 LARGEST_MANIFEST = 2**20
@@ -80,7 +90,10 @@ SLIDE_PARALLEL = 1e-12
 #: What is left of a motion below this part of it is used up: its direction is roundoff.
 SLIDE_END = 1e-9
 
-#: Most turns of one motion (a count). Each one is at something not touched before.
+#: A camera's motion longer than this part of a tile goes piece by piece, so that memory does not grow with its square.
+SLIDE_TILES = 0.5
+
+#: Most turns of one motion, or of a piece of it (a count). Each one is at something not touched before.
 SLIDE_HITS = 1024
 
 #: Most steps of Newton's method to a contact (a count): it doubles the digits, and halves the rest where a motion grazes.

@@ -25,6 +25,9 @@ from thud.terrain.tiles.tolerances import LEAF_TRIANGLES, PLANE_NEEDLE, PLANE_SL
 _REACH = 2**24
 
 
+_NO_AREA = "corners: no triangle has an area"
+
+
 def triangle_record(
     key: Any,
     vertices: npt.ArrayLike,
@@ -63,6 +66,8 @@ def triangle_record(
         )
     local = (quanta - middle) * quantum
     triangles = local[rows]
+    if not has_area(triangles):
+        raise InvalidInputError(f"faces: none has an area when its corners are multiples of the quantum, {quantum:g} m")
     count = len(rows)
     tree = build_sphere_tree(
         triangles.reshape(-1, 3), 3 * np.arange(count + 1), np.ones(count, np.int64), leaf=leaf, levels=levels
@@ -82,6 +87,11 @@ def triangle_record(
         "faces": rank[number].reshape(-1, 3),
     }
     return pack(TRIANGLES, key, arrays)
+
+
+def has_area(triangles: Floats) -> bool:
+    """Whether one of the triangles (T, 3, 3) has an area; without there is no surface."""
+    return bool(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any())
 
 
 def as_quantum(quantum: float) -> float:
@@ -150,6 +160,8 @@ def check_triangles(record: Record) -> None:
     wrong = np.abs(planes - a["planes"]) > PLANE_SLACK * np.array([1.0, 1.0, 1.0, size])
     if wrong.any():
         raise DamagedStoreError(f"planes: row {int(np.argmax(wrong.any(axis=1)))} is not the plane of its triangle")
+    if not has_area(corners.reshape(-1, 3, 3)):
+        raise DamagedStoreError(_NO_AREA)
     _vertices(a)
 
 
@@ -167,4 +179,7 @@ def _vertices(arrays: dict[str, npt.NDArray[Any]]) -> tuple[Floats, Ints]:
 def triangle_shape(record: Record) -> TriangleMesh:
     """The tile as a mesh in the terrain's frame; triangles keep their numbers."""
     vertices, faces = _vertices(record.arrays)
-    return TriangleMesh(vertices + record.arrays["origin"], faces)
+    points = vertices + record.arrays["origin"]
+    if not has_area(points[faces]):
+        raise DamagedStoreError(f"tile {tuple(record.key)}: {_NO_AREA}")
+    return TriangleMesh(points, faces)

@@ -71,19 +71,23 @@ def verify(path: str | os.PathLike[str], *, progress: Callable[[int, int], None]
 def verify_here(folder: Path, report: Callable[[int, int], None]) -> Verified:
     """The same in this process."""
     from thud.terrain.tiles.environment import environment
+    from thud.terrain.tiles.ground_tile import GroundTile, check_reach, reach_of_ground
     from thud.terrain.tiles.snapshot import Snapshot, key_bytes
     from thud.terrain.tiles.tile import Tile
 
     own = environment(folder)
     try:
         snapshot = Snapshot(own)
-        rows, size, triangles, manifest = [], 0, 0, snapshot.manifest
+        rows, size, triangles, manifest, box = [], 0, 0, snapshot.manifest, None
         for done, (key, place) in enumerate(sorted(snapshot.places.items(), key=lambda row: key_bytes(row[0]))):
             tile = Tile(snapshot.record(place), key=key, owner=snapshot)
             if tile.kind != manifest.kind or not manifest.holds(key):
                 raise DamagedStoreError(f"tile {tuple(key)}: of kind {tile.kind}, or outside the grid of the manifest")
             if not manifest.fits(key, *tile.bounds):
                 raise DamagedStoreError(f"tile {tuple(key)}: it reaches beyond its place and the manifest's overhang")
+            ground = GroundTile(tile, place.size)
+            box = reach_of_ground(manifest, ground) if box is None else box
+            check_reach(box, ground)
             tile.verify()
             rows.append((key_bytes(key), place.size, tile.digest))
             size, triangles = size + place.size, triangles + tile.triangle_count

@@ -25,7 +25,15 @@ from thud.pairing.motions import empty_impacts
 from thud.results import CastStatus, Contacts, Distances, Impacts, Status
 from thud.shapes.shape import IDENTITY, Shape
 from thud.terrain.tiles.queries.names import named_contacts
-from thud.terrain.tiles.queries.reach import place_boxes, range_pairs, rows_by_tile, shape_boxes, swept_boxes, tile_ranges
+from thud.terrain.tiles.queries.reach import (
+    place_boxes,
+    range_pairs,
+    rows_by_tile,
+    shape_boxes,
+    swept_boxes,
+    tile_ranges,
+    vectors_in_frame,
+)
 from thud.terrain.tiles.queries.windows import Window, rows_by_window
 from thud.terrain.tiles.tolerances import CAST_OVERLAP, CAST_TILES
 
@@ -320,15 +328,17 @@ def _cast(
         np.ascontiguousarray(np.broadcast_to(array, (count, array.shape[1]))) for array in (rows_t, rows_o, move_t, move_o)
     )
     pieces = _pieces(terrain, other, rows_t, rows_o, move_t, move_o, count, inner_o)
-    live, step = np.arange(count), 0
+    step, last = _steps_inside(terrain, other, rows_t, rows_o, move_t, move_o, pieces, inner_o)
+    live = np.flatnonzero(step <= last)
     while len(live):
         share = 1.0 / pieces[live]
-        begin = np.maximum(step - CAST_OVERLAP, 0.0) * share if step else np.zeros(len(live))
-        length = np.minimum((step + 1.0) * share, 1.0) - begin
+        begin = np.maximum(step[live] - CAST_OVERLAP, 0.0) * share
+        length = np.minimum((step[live] + 1.0) * share, 1.0) - begin
         length[pieces[live] == 1] = 1.0
         place_t, place_o = (
-            _at(rows[live], move[live], begin) if step else rows[live] for rows, move in ((rows_t, move_t), (rows_o, move_o))
-        )
+            _at(rows[live], move[live], begin) if begin.any() else rows[live]
+            for rows, move in ((rows_t, move_t), (rows_o, move_o))
+        )  # fmt: skip
         part_t, part_o = move_t[live] * length[:, None], move_o[live] * length[:, None]
         found = _cast_piece(query, terrain, other, place_t, place_o, part_t, part_o, inner_o, given, threads)
         known = found.status != CastStatus.MISS
@@ -336,13 +346,35 @@ def _cast(
         time = begin[known] + length[known] * np.minimum(found.time[known], 1.0)
         out.time[at] = np.where(pieces[at] == 1, found.time[known], time)
         out.point[at], out.normal[at], out.status[at] = found.point[known], found.normal[known], found.status[known]
-        if step:
-            # What a piece begins in was not there at the end of the one before: it is a contact.
-            begun = at[out.status[at] == CastStatus.OVERLAPPING_AT_START]
-            out.status[begun] = CastStatus.UNCONVERGED
-        step += 1
-        live = live[~known & (pieces[live] > step)]
+        # What a piece begins in was not there at the end of the one before: it is a contact.
+        begun = at[(out.status[at] == CastStatus.OVERLAPPING_AT_START) & (step[at] > 0)]
+        out.status[begun] = CastStatus.UNCONVERGED
+        step[live] += 1
+        live = live[~known & (step[live] <= last[live])]
     return out
+
+
+def _steps_inside(
+    terrain: Terrain, other: Shape, rows_t: Floats, rows_o: Floats, move_t: Floats, move_o: Floats, pieces: Ints, inner: Floats
+) -> tuple[Ints, Ints]:
+    """(N,) first and last of the pieces of each motion in which the shape's box reaches the ground's; all where something
+    turns."""
+    first, last = np.zeros(len(pieces), np.int64), pieces - 1
+    if move_t.shape[1] != 3 or pieces.max(initial=1) == 1:
+        return first, last
+    lower, upper = swept_boxes(other, rows_t, rows_o, 0.0 * move_t, 0.0 * move_o, len(pieces), inner)
+    way = vectors_in_frame(rows_t, move_o - move_t)
+    low, high = terrain.box
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (low - upper) / way, (high - lower) / way
+    apart = (way == 0.0) & ((lower > high) | (upper < low))
+    begin = np.where(way == 0.0, np.where(apart, math.inf, -math.inf), np.minimum(one, two)).max(axis=1)
+    end = np.where(way == 0.0, np.where(apart, -math.inf, math.inf), np.maximum(one, two)).min(axis=1)
+    # A piece to spare on both sides.
+    inside = np.clip(begin, 0.0, 2.0) <= np.clip(end, -1.0, 1.0)
+    first = np.where(inside, np.floor(np.clip(begin, 0.0, 1.0) * pieces) - 1.0, pieces).astype(np.int64)
+    last = np.where(inside, np.floor(np.clip(end, 0.0, 1.0) * pieces) + 1.0, -1).astype(np.int64)
+    return np.where(pieces == 1, 0, np.maximum(first, 0)), np.where(pieces == 1, 0, np.minimum(last, pieces - 1))
 
 
 def _at(rows: Floats, motion: Floats, time: Floats) -> Floats:
@@ -361,8 +393,8 @@ def _pieces(
     """(N,) into how many pieces a motion is cut, so that none needs a large window."""
     low, high = swept_boxes(other, rows_t, rows_o, move_t, move_o, count, inner)
     still = swept_boxes(other, rows_t, rows_o, 0.0 * move_t, 0.0 * move_o, count, inner)
-    size = np.array(terrain.manifest.tile_size)
-    across = size > 0.0
+    size = np.maximum(np.array(terrain.manifest.tile_size), terrain.manifest.overhang)
+    across = np.array(terrain.manifest.tile_size) > 0.0
     way = ((high - low) - (still[1] - still[0]))[:, across] / (CAST_TILES * size[across])
     return np.clip(np.ceil(way.max(axis=1)), 1, 2**20).astype(np.int64)
 

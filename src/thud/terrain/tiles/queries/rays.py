@@ -146,7 +146,7 @@ def _along(
     low, high = terrain.box
     begin, end = _inside_box(local, way, low, high)
     begin, end = np.maximum(begin, 0.0), np.minimum(end, reach)
-    length = RAY_PIECE * min(size for size in manifest.tile_size if size > 0.0)
+    length = RAY_PIECE * max(terrain.least_tile, manifest.overhang)
     live = np.flatnonzero(begin <= end)
     at = begin.copy()
     asked = np.empty((0,), np.int64)
