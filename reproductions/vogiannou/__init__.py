@@ -24,7 +24,7 @@ def run(size: str, files: list[Path] | None, out: Path) -> int:
     report = Report(size, out, generated=not files)
     for name, mesh in meshes.items():
         holes = closed[name][1]
-        report.say(f"{name}: {mesh}" + (f"; {holes} holes filled, so that it has a volume" if holes else ""))
+        report.say(f"{name}: {mesh}" + (f"; holes filled, so that it has a volume: {holes}" if holes else ""))
     for figure in (figure_7, figure_8, figure_9, figure_10, figure_11):
         figure.run(meshes, size, report)
     failed = report.close()
