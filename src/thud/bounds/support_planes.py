@@ -106,8 +106,8 @@ def check_entries(nodes: Ints, samples: int) -> None:
     """Named error for more samples of all nodes than anyone has memory for, before any are made."""
     if len(nodes) * samples**2 > SPM_ENTRIES:
         raise InvalidInputError(
-            f"spm_levels, spm_samples: {len(nodes)} nodes of {samples} x {samples} samples; expected at most {SPM_ENTRIES} in all; "
-            "take fewer levels or coarser samples"
+            f"spm_levels, spm_samples: {len(nodes)} nodes of {samples} x {samples} samples; expected at most {SPM_ENTRIES} "
+            "in all: take fewer levels or samples"
         )
 
 
