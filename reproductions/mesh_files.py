@@ -28,6 +28,31 @@ def _fans(polygons: list[list[int]]) -> npt.NDArray[np.int64]:
     return np.array([(p[0], p[k], p[k + 1]) for p in polygons for k in range(1, len(p) - 1)], dtype=np.int64)
 
 
+def fill_holes(vertices: npt.NDArray[np.float64], faces: npt.NDArray[np.int64]) -> tuple[Mesh, int]:
+    """(the mesh closed, how many holes it had): each rim gets a fan about its middle. Scans have holes, and no volume before.
+
+    The rim is what is left of the triangles' directed edges when those that run both ways are taken out. As many of its edges
+    come to a vertex as leave it, so that the fans close it whatever it looks like. Vertices in one place are one."""
+    _, first, place = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
+    given, faces = faces, first[place.reshape(-1)][faces]
+    faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    there, number = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    surplus = np.bincount(number.reshape(-1), np.where(edges[:, 0] < edges[:, 1], 1.0, -1.0), len(there)).astype(np.int64)
+    rim = np.where(surplus[:, None] > 0, there, there[:, ::-1]).repeat(np.abs(surplus), axis=0)
+    if len(rim) == 0:
+        return (vertices, given), 0
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    used, at = np.unique(rim, return_inverse=True)
+    at = at.reshape(-1, 2)
+    count, of_vertex = connected_components(coo_array((np.ones(len(at)), at.T), (len(used), len(used))), directed=False)
+    middles = np.stack([vertices[used[of_vertex == k]].mean(axis=0) for k in range(count)])
+    fans = np.column_stack([rim[:, ::-1], len(vertices) + of_vertex[at[:, 0]]])
+    return (np.concatenate([vertices, middles]), np.concatenate([faces, fans])), int(count)
+
+
 def read_obj(path: Path) -> Mesh:
     """Positions and faces; normals, textures, groups and materials are skipped. Indices may count back from the end."""
     vertices: list[list[float]] = []

@@ -43,7 +43,8 @@ class Report:
         """The paper's statement and what was found. holds: None for times and the like, which are not asserted."""
         verdict = word if holds is None else ("holds" if holds else "DOES NOT HOLD")
         self.say(f"- Paper: {paper}\n  Here ({verdict}): {ours}")
-        if holds is False:
+        # What NumPy compared is no `False` by identity.
+        if holds is not None and not holds:
             self.failed.append(paper)
 
     def figure(self, name: str, draw: Any) -> None:

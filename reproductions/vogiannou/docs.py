@@ -42,6 +42,11 @@ def block(path: Path = RESULTS) -> str:
         for model in models:
             cells = [f"{y['11', f'{scene}, {model}', f'sphere {m}, times plain', 8]:.1f}x" for m in ("DFSPM", COMPACT_3)]
             lines.append(f"| {scene}, {model} | {' | '.join(cells)} |")
+    lines += ["", f"| of the sphere pairs that 6 levels of DFSPM leave, hulls disjoint, % | {' | '.join(models)} |"]
+    lines += ["|---" * (1 + len(models)) + "|"]
+    for figure, scene in (("9", "close"), ("9", "wide"), ("11", "torus"), ("11", "torus, entangled"), ("11", "plane")):
+        cells = [f"{y[figure, f'{scene}, {model}', 'left by spheres DFSPM, hulls disjoint', 6]:.0f}" for model in models]
+        lines.append(f"| {scene} | {' | '.join(cells)} |")
     return "\n".join([*lines, END])
 
 

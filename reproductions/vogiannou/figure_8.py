@@ -28,7 +28,7 @@ def run(meshes: dict[str, thud.TriangleMesh], size: str, report: Report) -> None
     report.table(["mapping", *levels], [[key, *(float(v) for v in values)] for key, values in memory.items()])
     for key, values in memory.items():
         for depth, value in zip(levels, values):
-            report.row("8", key.split()[1], key.split()[0], depth, value)
+            report.row("8", key.split(" ", 1)[1], key.split()[0], depth, value)
     faces = [memory[key] for key in memory if "DFSPM" in key]
     vertices = [memory[key] for key in memory if "DVSPM" in key]
     report.compare(

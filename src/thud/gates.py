@@ -158,12 +158,25 @@ def as_reaches(max_distance: npt.ArrayLike) -> Array:
 
 def as_max_points(max_points: int) -> int:
     """Points of a contact patch: 1 to MANIFOLD_POINTS."""
-    if type(max_points) is int and 1 <= max_points <= MANIFOLD_POINTS:
-        return max_points
-    whole = isinstance(max_points, (int, np.integer)) and not isinstance(max_points, bool)
-    if not whole or not 1 <= max_points <= MANIFOLD_POINTS:
-        raise InvalidInputError(f"max_points: expected a whole number from 1 to {MANIFOLD_POINTS}, got {max_points!r}")
-    return int(max_points)
+    return as_count(max_points, "max_points", 1, MANIFOLD_POINTS)
+
+
+def as_count(value: int, name: str, least: int, most: int) -> int:
+    """A whole number, Python's or NumPy's, from `least` to `most`."""
+    if type(value) is int and least <= value <= most:
+        return value
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+    return int(value)
+
+
+def as_choice(value: object, name: str, allowed: tuple[str | None, ...]) -> str | None:
+    """One of a few words, or None where that is one of them. Whatever is no word is refused without being compared: an array
+    compares by its entries."""
+    if not (value is None or isinstance(value, str)) or value not in allowed:
+        raise InvalidInputError(f"{name}: expected one of {allowed}, got {value!r}")
+    return None if value is None else str(value)
 
 
 def as_axes(axes: npt.ArrayLike, count: int) -> Array:

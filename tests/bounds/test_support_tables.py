@@ -12,6 +12,7 @@ from thud.bounds.farthest import farthest_of_planes
 from thud.bounds.octahedral import octahedral_directions
 from thud.bounds.support_planes import OFFSETS, POINTS, SupportPlanes, first_levels, validate_support_planes
 from thud.bounds.support_tables import support_tables
+from thud.errors import InvalidInputError
 from thud.mesh.volumes import surfaces_meet
 
 DEFORMED = 60
@@ -94,6 +95,14 @@ def test_planes_of_a_mesh_that_was_never_asked_are_made_when_it_is() -> None:
     vertices, faces = blob(8, 5)
     bent = thud.TriangleMesh(vertices, faces, spm="face", spm_levels=2, spm_samples=8).deformed(1.5 * vertices)
     validate_support_planes(bent.support_planes, bent.tree.skip, bent.tree.first, bent.corners)
+
+
+@pytest.mark.parametrize("spm", ["face", "vertex", "compact"])
+def test_tables_beyond_all_memory_are_refused(spm: str) -> None:
+    # They were begun: tens of GB of 511 nodes of 1,024 x 1,024 samples.
+    mesh = thud.TriangleMesh(*blob(16, 5), spm=spm, spm_levels=9, spm_samples=1024)
+    with pytest.raises(InvalidInputError, match=r"spm_levels, spm_samples: \d+ nodes of 1024 x 1024 samples.*take fewer"):
+        _ = mesh.support_planes
 
 
 def test_the_farthest_corners_are_the_farthest() -> None:

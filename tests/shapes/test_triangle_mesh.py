@@ -36,11 +36,29 @@ def test_refused(vertices: object, faces: object, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"bounding": "ball"}, {"spm": "edge"}, {"build": "fast"}, {"spm_levels": -1}, {"spm_directions": 0}]
-)
+    "option",
+    [
+        {"bounding": "ball"}, {"spm": "edge"}, {"build": "fast"}, {"spm_levels": -1}, {"spm_directions": 0}, {"spm_levels": 99},
+        {"spm_samples": 1}, {"spm_levels": True}, {"spm_samples": 8.0}, {"kdop_k": 8}, {"spm": True}, {"bounding": None},
+        # An array compares by its entries, and 18.0 is equal to 18 but no size of an array.
+        {"bounding": np.array(["aabb", "obb"])}, {"spm": np.array(["face", "vertex"])}, {"kdop_k": np.array([6, 14])},
+        {"kdop_k": 18.0},
+    ],
+)  # fmt: skip
 def test_refused_options(option: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(option))):
         thud.TriangleMesh(VERTICES, FACES, **option)  # type: ignore[arg-type]
+
+
+def test_options_may_be_numpy_s_numbers_and_words() -> None:
+    # They were refused as no whole numbers, by a message that named a whole number in the range.
+    mesh = thud.TriangleMesh(
+        VERTICES, FACES, bounding=np.str_("sphere"), spm="compact", spm_levels=np.int64(2), spm_samples=np.uint8(4),
+        kdop_k=np.int32(14),
+    )  # fmt: skip
+    assert [type(value) for value in (mesh.bounding, mesh.spm_levels, mesh.spm_samples, mesh.kdop_k)] == [str, int, int, int]
+    assert mesh.support_planes.resolution == 4
+    assert mesh.kdops.shape[1] == 14
 
 
 def test_problems() -> None:

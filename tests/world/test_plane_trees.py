@@ -84,6 +84,15 @@ def test_one_inside_the_other_is_never_parted() -> None:
     assert found[0] in (ROOTS_PART, LEVELS_PART)
 
 
+def test_planes_of_a_mesh_take_what_the_docs_say() -> None:
+    points, faces = blob(40, 1, 0.3)
+    trees = PlaneSet().trees([thud.TriangleMesh(points, faces, spm="face", spm_levels=1)])
+    assert trees is not None
+    # All seven levels are full, so that no mesh takes more.
+    assert len(trees.child) == 127
+    assert 1.5e6 < trees.points.nbytes + trees.spheres.nbytes + trees.child.nbytes < 1.6e6
+
+
 @pytest.mark.parametrize("options", [{}, {"caches": False}, {"threads": 2}])
 def test_worlds_give_the_same_answers(options: dict) -> None:
     kinds = shapes()

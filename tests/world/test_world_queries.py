@@ -218,8 +218,9 @@ def test_errors_name_the_argument_and_the_remedy() -> None:
         world.set_velocities([handle], np.zeros(3), np.zeros((2, 3)))
     with pytest.raises(InvalidInputError, match="broadphase"):
         thud.World("magic")
-    with pytest.raises(InvalidInputError, match="midphase"):
-        thud.World(midphase="magic")
+    for odd in ("magic", ["spm"], np.array(["spm", "hull"]), None):
+        with pytest.raises(InvalidInputError, match="midphase"):
+            thud.World(midphase=odd)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="image"):
         thud.World(image=thud.imagespace.ImageOptions())
     with pytest.raises(InvalidInputError, match="dt"):

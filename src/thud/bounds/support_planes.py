@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Ints
-from thud.bounds.tolerances import SPM_FLAT, SPM_SHIFT
+from thud.bounds.tolerances import SPM_ENTRIES, SPM_FLAT, SPM_SHIFT
 from thud.errors import InvalidInputError
 from thud.gates import Array
 
@@ -102,6 +102,15 @@ def first_levels(skip: Ints, levels: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
+def check_entries(nodes: Ints, samples: int) -> None:
+    """Named error for more samples of all nodes than anyone has memory for, before any are made."""
+    if len(nodes) * samples**2 > SPM_ENTRIES:
+        raise InvalidInputError(
+            f"spm_levels, spm_samples: {len(nodes)} nodes of {samples} x {samples} samples; expected at most {SPM_ENTRIES} "
+            "in all: take fewer levels or samples"
+        )
+
+
 def support_planes(
     skip: Ints,
     first: Ints,
@@ -122,6 +131,8 @@ def support_planes(
     nodes = first_levels(skip, levels)
     if len(nodes) == 0:
         return no_support_planes()
+    if not exact:
+        check_entries(nodes, samples)
     extent = float(np.abs(corners).max())
     wanted = sample_directions(samples)
     slot = np.full(len(skip), -1, dtype=np.int32)

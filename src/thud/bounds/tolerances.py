@@ -30,6 +30,9 @@ OBB_NOWHERE = 2e19
 #: rounding to float32 moves them by sqrt(3) 2^-25 of it at most along the normal.
 SPM_SHIFT = 2.0**-22
 
+#: Most samples of all nodes of a mesh together (a count): several GB while they are made, and far fewer than an int32 counts.
+SPM_ENTRIES = 2**28
+
 #: Support planes whose normals have a squared sine below this have no line in common that is worth calculating: its points
 #: would be off by margin / sine, which SPM_SLACK must cover. Only k-DOPs ask.
 SPM_PARALLEL = 1e-6

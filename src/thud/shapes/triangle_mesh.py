@@ -13,7 +13,7 @@ from thud._core.arrays import Floats, read_only, whole_array, writable
 from thud.bvh.mesh_tree import MeshTree
 from thud.constants import MESH_COORDINATE, MESH_LEAST
 from thud.errors import InvalidInputError, InvalidShapeError, UnsupportedQueryError
-from thud.gates import as_points, check_extent
+from thud.gates import as_choice, as_count, as_points, check_extent
 from thud.shapes.convex_hull import ConvexHull, polyhedron_moments
 from thud.shapes.mesh_connectivity import MeshTopology, closed_by_places
 from thud.shapes.mesh_problems import MeshProblems, find_problems
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BOUNDINGS = ("aabb", "sphere", "obb", "kdop")
 BUILDS = ("sah", "slides")
+KDOPS = (6, 14, 18, 26)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +71,18 @@ class TriangleMesh(Shape):
         faces = _as_faces(self.faces, len(vertices))
         _check_area(vertices, faces)
         check_extent(vertices, "vertices", MESH_LEAST)
-        choices: dict[str, tuple[object, ...]] = {
+        choices: dict[str, tuple[str | None, ...]] = {
             "bounding": BOUNDINGS,
             "build": BUILDS,
             "spm": (None, "face", "vertex", "compact"),
-            "kdop_k": (6, 14, 18, 26),
             "obb_weights": ("vertices", "area"),
         }
         for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InvalidInputError(f"{name}: expected one of {allowed}, got {getattr(self, name)!r}")
-        for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024), ("spm_directions", 1, 8)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InvalidInputError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+            object.__setattr__(self, name, as_choice(getattr(self, name), name, allowed))
+        for name, least, most in (("spm_levels", 0, 32), ("spm_samples", 4, 1024), ("spm_directions", 1, 8), ("kdop_k", 6, 26)):
+            object.__setattr__(self, name, as_count(getattr(self, name), name, least, most))
+        if self.kdop_k not in KDOPS:
+            raise InvalidInputError(f"kdop_k: expected one of {KDOPS}, got {self.kdop_k!r}")
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "faces", faces)
 

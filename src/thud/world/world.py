@@ -124,7 +124,7 @@ class World(WorldPhysics):
     ) -> None:
         self._begin_joints()
         self._begin_physics(gravity, friction_rule, restitution_rule, bounce_threshold, sleep_after)
-        if midphase not in MIDPHASES:
+        if not isinstance(midphase, str) or midphase not in MIDPHASES:
             raise InvalidInputError(f"midphase: expected one of {', '.join(MIDPHASES)}, got {midphase!r}")
         if filter is not None and not callable(filter):
             raise InvalidInputError(f"filter: expected a function of two arrays of handles, got a {type(filter).__name__}")
