@@ -105,7 +105,8 @@ def as_positive(value: float, name: str, *, zero: bool = False) -> float:
     array = finite_array(value, name)
     if array.ndim != 0 or array < 0 or (array == 0 and not zero):
         expected = "a number of at least 0" if zero else "a positive number"
-        raise InvalidInputError(f"{name}: expected {expected}, got {value!r}")
+        got = f"an array of shape {array.shape}" if array.ndim else repr(value)
+        raise InvalidInputError(f"{name}: expected {expected}, got {got}")
     return float(array)
 
 

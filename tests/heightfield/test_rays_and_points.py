@@ -124,6 +124,14 @@ def test_rays_at_nodes_meet_the_ground_on_either_side_of_a_hole(spacing, at):
         np.testing.assert_allclose(9.0 - met[has], heights[has], atol=1e-6)
 
 
+def test_masked_heights_are_holes():
+    heights = np.random.default_rng(2).normal(size=(6, 7))
+    mask = np.zeros(heights.shape, dtype=bool)
+    mask[2, 3] = mask[5, 0] = True
+    masked = thud.HeightField(np.ma.masked_array(heights, mask), 1.0)
+    np.testing.assert_array_equal(masked.heights, thud.HeightField(np.where(mask, np.nan, heights), 1.0).heights)
+
+
 def test_rays_along_the_wall_of_a_hole_meet_it():
     """Aslant in the plane of a line of the grid: as what is on either side of it has them, the nearer one."""
     heights = np.zeros((9, 9))

@@ -15,6 +15,7 @@ from thud.gates import as_points
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import some_rows
 from thud.pairing.tolerances import TURN_LARGEST
+from thud.pose import Pose
 from thud.results import Impacts
 
 
@@ -26,6 +27,8 @@ def empty_impacts(count: int) -> Impacts:
 
 def as_motion(motion: npt.ArrayLike, name: str) -> Floats:
     """The gate of motions: (N, 3) displacements, or (N, 6) with a rotation vector; 0 is at rest."""
+    if isinstance(motion, Pose):
+        raise InvalidInputError(f"{name}: expected displacements, (3,) or (6,) or rows of these, got a Pose")
     if np.ndim(motion) == 0 and motion == 0:
         return np.zeros((1, 3))
     width = np.shape(motion)[-1:]

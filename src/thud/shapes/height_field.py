@@ -52,7 +52,8 @@ class HeightField(Shape):
     Parameters
     ----------
     heights : (H, W) indexed [y, x], at least 2 a side; z up. float64, float32 and int16 are kept as they are; float16 becomes
-        float32, int8 and uint8 int16, everything else float64. NaN is a hole
+        float32, int8 and uint8 int16, everything else float64. NaN is a hole,
+        and so is a masked entry of floats
     spacing : metres between samples; one number, or two along x and y
     origin : (3,) metres; sample [0, 0] lies at this x and y, height 0 at this z
     thickness : metres, straight down; None: without end. Such ground is static: it has neither volume nor mass
@@ -316,6 +317,13 @@ class HeightField(Shape):
 
 
 def _as_heights(heights: npt.ArrayLike) -> npt.NDArray[Any]:
+    if isinstance(heights, np.ma.MaskedArray) and np.ma.is_masked(heights):
+        if heights.dtype.kind != "f":
+            kind = heights.dtype
+            raise InvalidInputError(
+                f"heights: masked {kind} have no NaN for a hole; use .astype(float), or fill and name `hole`"
+            )
+        heights = heights.filled(np.nan)
     array = number_array(heights, "heights")
     if array.ndim != 2 or min(array.shape) < 2 or max(array.shape) > MOST_SIDE:
         raise InvalidInputError(

@@ -462,8 +462,11 @@ def test_a_lock_file_that_may_not_be_written(store, monkeypatch):
 
 
 def test_what_is_no_store(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such folder"):
         thud.Terrain.open(tmp_path / "nothing")
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(ForeignStoreError, match="it is a file"):
+        TileWriter(tmp_path / "file", manifest())
     with pytest.raises(FileNotFoundError):
         verify(tmp_path / "nothing")
     with pytest.raises(ForeignStoreError, match=r"no file data\.mdb"):

@@ -122,6 +122,8 @@ def environment(folder: Path, *, write: bool = False, map_size: int = MAP_SIZE) 
         found = None if key is None else _open.get(key)
         if found is None:
             if new:
+                if folder.exists() and not folder.is_dir():
+                    raise ForeignStoreError(f"{folder}: it is a file; expected a folder, or a name that is free")
                 folder.mkdir(parents=True, exist_ok=True)
             found = Environment(folder, write=write, map_size=map_size)
             _open[_identity(data)] = found

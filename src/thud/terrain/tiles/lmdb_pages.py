@@ -218,7 +218,9 @@ def file_reader(file: BinaryIO) -> Read:
 def check_file(folder: Path) -> None:
     """Named error unless the file's meta pages are whole and it is as long as they say: else LMDB must not map it."""
     path = folder / DATA_FILE
-    if folder.exists() and not path.is_file():
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    if not path.is_file():
         what = f"it has no file {DATA_FILE}" if folder.is_dir() else "it is a file; expected a folder"
         raise ForeignStoreError(f"{folder}: no store of tiles: {what}")
     with open(path, "rb") as file:
