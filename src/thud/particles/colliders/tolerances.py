@@ -33,3 +33,11 @@ QUADRIC_ZERO = 1e-12
 #: part of its size squared; below, the normal would have fewer than four digits.
 PLANAR_SINE = 1e-12
 POLYGON_AREA = 1e-12
+
+#: Tetrahedra are flat whose volume, six times, is below this part of the cube of their longest edge: barycentric coordinates
+#: would have fewer than six digits.
+TETRAHEDRON_FLAT = 1e-10
+
+#: Control values of neighbouring tetrahedra agree on their common face within this part of the largest of both: many times the
+#: roundoff of making them. They are then made the same.
+PATCHES_JUMP = 1e-9
