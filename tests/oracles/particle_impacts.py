@@ -9,6 +9,8 @@ within. A kind of collider or of path that is added later is one more function h
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -189,6 +191,30 @@ def skeleton(segments: Any, radii: Any, strengths: Any, threshold: float) -> lis
         return total
 
     return [(f, everywhere)]
+
+
+def patches(corners: np.ndarray, control: np.ndarray, degree: int) -> list[Sheet]:
+    """(T, 4, 3) corners of tetrahedra and (T, K) control values: sums of Bernstein polynomials, one sheet a tetrahedron."""
+    powers = np.array(sorted((p for p in product(range(degree + 1), repeat=4) if sum(p) == degree), reverse=True))
+    many = np.array([factorial(degree) / np.prod([factorial(k) for k in power]) for power in powers])
+
+    def sheet(c: np.ndarray, values: np.ndarray) -> Sheet:
+        solve = np.linalg.inv(np.vstack([c.T, np.ones(4)]))
+
+        def weights(p: np.ndarray) -> np.ndarray:
+            return np.column_stack([p, np.ones(len(p))]) @ solve.T
+
+        def f(p: np.ndarray) -> np.ndarray:
+            w, total = weights(p), np.ones(len(p))
+            # Beyond about its own size nothing is asked of it.
+            near = w.min(axis=1) > -0.5
+            w = w[near]
+            total[near] = np.prod([w[:, i, None] ** powers[:, i] for i in range(4)], axis=0) @ (many * values)
+            return total
+
+        return f, lambda p: (weights(p) >= -1e-12).all(axis=1)
+
+    return [sheet(c, values) for c, values in zip(corners, control)]
 
 
 def terrain(z: np.ndarray, spacing: float) -> list[Sheet]:

@@ -1,0 +1,78 @@
+"""Coordinates of implicit surface patches: a tile a tetrahedron that may hold some of the surface, in the order of its rows.
+
+Within a tile they are linear: along two axes across the mean slope of f in the tetrahedron, over the rectangle that holds it. A
+single-sheeted patch is seen once along that slope; of several sheets over one another the way back finds the lowest f's first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thud._core.arrays import Floats, Ints
+from thud.particles.colliders import bernstein
+from thud.particles.colliders.element import any_tangents
+from thud.particles.maps.element_charts import in_tile, tile_of, tiles
+from thud.particles.maps.tolerances import PATCH_BEYOND
+
+
+class PatchCharts:
+    """Coordinates of `ImplicitPatches`."""
+
+    def __init__(self, collider: Any) -> None:
+        self.collider, self.rows = collider, collider._active
+        self.side = tiles(len(self.rows))
+        self.centers = self.corners.mean(axis=1)
+        """(A, 3) of the tetrahedra, metres."""
+        slopes = bernstein.mean_slopes(np.asarray(collider.coefficients)[self.rows], collider.degree)
+        inverse = collider._inverses[self.rows]
+        toward = np.einsum("ai,aij->aj", slopes[:, 1:] - slopes[:, :1], inverse)
+        length = np.linalg.norm(toward, axis=1)
+        level = np.abs(slopes).max(axis=1) * np.abs(inverse).max(axis=(1, 2), initial=0.0)
+        steep = length > PATCH_BEYOND * level
+        # What has no slope on the whole, such as a ball about the middle, is seen from above.
+        self.toward = np.where(steep[:, None], toward / np.where(steep, length, 1.0)[:, None], [0.0, 0.0, 1.0])
+        self.axes = np.array([any_tangents(n) for n in self.toward]).reshape(-1, 2, 3)
+        """(A, 2, 3) unit vectors across."""
+        flat = np.einsum("akx,acx->ack", self.axes, self.corners)
+        self.low, self.span = flat.min(axis=1), np.ptp(flat, axis=1)
+
+    @property
+    def corners(self) -> Floats:
+        """(A, 4, 3) metres."""
+        return np.asarray(self.collider.vertices)[np.asarray(self.collider.tetrahedra)[self.rows]]
+
+    def coordinates(self, part: Ints, point: Floats) -> Floats:
+        """See `ColliderCharts`."""
+        k = np.searchsorted(self.rows, part)
+        uv = np.clip((np.einsum("mkx,mx->mk", self.axes[k], point) - self.low[k]) / self.span[k], 0.0, 1.0)
+        return in_tile(uv, k % self.side, k // self.side, np.full(len(k), 1.0 / self.side))
+
+    def points(self, uv: Floats) -> Floats:
+        """See `ColliderCharts`."""
+        from thud.particles.flight.system import ParticleSystem
+
+        tile, local = tile_of(uv, self.side)
+        out = np.full((len(uv), 3), np.nan)
+        known = np.flatnonzero(tile < len(self.rows))
+        k = tile[known]
+        across = np.einsum("mk,mkx->mx", self.low[k] + local[known] * self.span[k], self.axes[k])
+        # Barycentric coordinates along the line through that place are c + s b: in the tetrahedron where all are positive.
+        c = self.collider._barycentric(self.rows[k], across)
+        b = self.collider._barycentric(self.rows[k], across + self.toward[k]) - c
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = -c / b
+        low = np.where(b > 0.0, at, np.where((b == 0.0) & (c < 0.0), np.inf, -np.inf)).max(axis=1, initial=-np.inf)
+        high = np.where(b < 0.0, at, np.inf).min(axis=1, initial=np.inf)
+        there = np.flatnonzero(np.isfinite(low) & np.isfinite(high) & (low < high))
+        if not len(there):
+            return out
+        known, k, length = known[there], k[there], (high - low)[there]
+        reach = PATCH_BEYOND * length
+        start = across[there] + (low[there] - reach)[:, None] * self.toward[k]
+        rays = ParticleSystem(start, (length + 2.0 * reach)[:, None] * self.toward[k], lifetime=1.0, generations=1)
+        found = rays.impacts([self.collider], 0.0, 1.0)
+        mine = found.part == self.rows[k[found.particle]]
+        out[known[found.particle[mine]]] = found.point[mine]
+        return out
