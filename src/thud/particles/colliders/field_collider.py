@@ -38,6 +38,10 @@ class FieldCollider(Collider, ABC):
     def _inward(self, points: Floats) -> Floats:
         """(N,) of points, negative inside of the mesh that is made."""
 
+    def _mesh_box(self) -> Floats:
+        """(6,) of all that is inside."""
+        return self.box()
+
     def to_mesh(self, resolution: int = 48) -> TriangleMesh:
         """The surface as a closed mesh, for `thud.imagespace` and for drawing.
 
@@ -47,7 +51,7 @@ class FieldCollider(Collider, ABC):
         """
         from thud.particles.colliders.field_mesh import field_mesh
 
-        return field_mesh(self._inward, self.box(), resolution)
+        return field_mesh(self._inward, self._mesh_box(), resolution)
 
     def earliest(
         self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any

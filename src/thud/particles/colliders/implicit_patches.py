@@ -17,6 +17,7 @@ from thud.particles.colliders import bernstein
 from thud.particles.colliders.field_collider import FieldCollider
 from thud.particles.colliders.frame import widened
 from thud.particles.colliders.tetrahedra import agreed, check_corners, shared_faces
+from thud.particles.colliders.tolerances import PATCHES_CLEAR
 from thud.particles.tolerances import LARGEST
 
 
@@ -118,9 +119,10 @@ class ImplicitPatches(FieldCollider):
 
     @cached_property
     def _active(self) -> Ints:
-        """(A,) tetrahedra whose control values do not all have one sign: the others hold no surface."""
+        """(A,) tetrahedra whose control values do not all have one sign, well away from 0: the others hold no surface."""
         values = np.asarray(self.coefficients)
-        return np.flatnonzero(~((values > 0.0).all(axis=1) | (values < 0.0).all(axis=1)))
+        clear = PATCHES_CLEAR * np.abs(values).max(axis=1, keepdims=True)
+        return np.flatnonzero(~((values > clear).all(axis=1) | (values < -clear).all(axis=1)))
 
     @cached_property
     def _inverses(self) -> Floats:
@@ -185,9 +187,16 @@ class ImplicitPatches(FieldCollider):
 
     def box(self) -> Floats:
         """(6,) lower and upper corner of the tetrahedra that may hold some of the surface (of all, if none does), metres."""
-        chosen = self._active if len(self._active) else np.arange(len(np.asarray(self.tetrahedra)))
+        return self._box_of(self._active)
+
+    def _box_of(self, chosen: Ints) -> Floats:
+        chosen = chosen if len(chosen) else np.arange(len(np.asarray(self.tetrahedra)))
         corners = np.asarray(self.vertices)[np.asarray(self.tetrahedra)[chosen]].reshape(-1, 3)
         return widened(corners.min(axis=0), corners.max(axis=0))
+
+    def _mesh_box(self) -> Floats:
+        # All of the inside: what is open is closed at the border.
+        return self._box_of(np.flatnonzero((np.asarray(self.coefficients) < 0.0).any(axis=1)))
 
     def earliest(
         self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any

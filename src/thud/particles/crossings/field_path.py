@@ -1,8 +1,9 @@
 """Paths against implicit surfaces: blobs and segments (`blob_field.py`), polynomials in tetrahedra (`tetrahedron_field.py`).
 
-What a path comes near is a list of rows of the field, each with the times from when to when; those whose times overlap belong to
-one stretch. Each stretch is looked through by `interval_scan.py`. Between stretches the side is known (outside of all balls h
-is -threshold) or there is nothing to cross (outside of all tetrahedra, and in those whose control values have one sign).
+What a path comes near is a list of rows of the field, each with the times from when to when. `interval_scan.py` looks through
+these: of balls through stretches in which their times overlap, of tetrahedra through one after the other. In between the side is
+known (outside of all balls h is -threshold) or there is nothing to cross (outside of all tetrahedra, and in those whose control
+values have one sign).
 """
 
 from __future__ import annotations
@@ -84,16 +85,29 @@ def field_crossing(field, local, same, end, search, cells, out):
         search[SIDE], through = start_side(field, local, same, out)
         if through:
             return 0.0, _I(0)
-    left, j = _I(FIELD_CELLS), _I(0)
+    left, j, done = _I(FIELD_CELLS), _I(0), 0.0
     while j < count:
         begin, stop = spans[j, 0], spans[j, 1]
         j += 1
-        while j < count and spans[j, 0] <= stop:
-            stop = max(stop, spans[j, 1])
-            j += 1
-        if field.kind != BLOBS and begin > 0.0:
+        if field.kind == BLOBS:
+            # Balls whose times overlap belong to one stretch.
+            while j < count and spans[j, 0] <= stop:
+                stop = max(stop, spans[j, 1])
+                j += 1
+        elif begin > done:
             search[SIDE] = side_at(field, local, begin, out)
-        search[SINCE] = max(search[SINCE], begin)
+        elif stop <= done:
+            # In two tetrahedra at once: along a face.
+            continue
+        elif done > 0.0:
+            # Where f jumps it has another sign just behind the border.
+            after = min(done * (1.0 + FIELD_SHORTEST), stop)
+            sign, side = side_at(field, local, after, out), search[SIDE]
+            if sign != 0.0 and side != 0.0 and sign != side:
+                return field_root(field, local, search[SINCE], after, side, out), _I(0)
+        if begin > done:
+            search[SINCE] = begin
+        begin = max(begin, done)
         least = max(FIELD_RESOLUTION * (stop - begin), FIELD_SHORTEST * stop)
         begin_search(search, cells, begin, stop, least, 0.0, left)
         what, low, high = next_change(field, local, search, cells, out)
@@ -104,8 +118,10 @@ def field_crossing(field, local, same, end, search, cells, out):
             return low, _I(1)
         if stop >= end:
             break
-        # Between stretches h is -threshold, or nothing.
-        left, search[SIDE], search[SINCE] = _I(search[LEFT]), outside, stop
+        left, done = _I(search[LEFT]), stop
+        if field.kind == BLOBS:
+            # Between stretches h is -threshold.
+            search[SIDE], search[SINCE] = outside, stop
     return math.inf, _I(0)
 
 

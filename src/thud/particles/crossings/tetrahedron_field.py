@@ -11,8 +11,8 @@ h' likewise (DeRose 1988). So the bounds of a piece of the path within a tetrahe
 The order of control values is that of (i1, i2, i3) with n = i1 + i2 + i3, m = i2 + i3, k = i3: the place is
 n (n + 1) (n + 2) / 6 + m (m + 1) / 2 + k, in any degree.
 
-A path is in a tetrahedron between roots of its l, which have 32 digits. Pieces that follow one another are one stretch; between
-them h keeps its sign, and where f has a kink, or jumps, the scan sees the sign change all the same.
+A path is in a tetrahedron between roots of its l, which have 32 digits. Its pieces are looked through one by one. From one to the
+next the sign of h is kept, so that a change between the two is seen, too, be it at a kink or where f jumps.
 """
 
 from __future__ import annotations
@@ -271,35 +271,9 @@ def piece_at(spans, count, t):
 
 @exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8, f8, f8[::1]")
 def enclose_tetrahedra(rows, values, items, spans, count, work, local, begin, end, out):
-    """Bounds of h, of h' and of h in the middle, for times from begin to end, over all pieces; outward rounded."""
-    middle = 0.5 * (begin + end)
-    here = piece_at(spans, count, middle)
-    low, high, steep_low, steep_high = np.inf, -np.inf, np.inf, -np.inf
-    mid_low, mid_high, touch = 0.0, 0.0, 0.0
-    for j in range(count):
-        if spans[j, 0] > end:
-            break
-        # A piece that only ends or begins here tells nothing that its neighbour does not.
-        if j != here and (spans[j, 0] >= end or spans[j, 1] <= begin):
-            continue
-        b, e = max(begin, spans[j, 0]), min(end, spans[j, 1])
-        if j == here:
-            # Its middle is that of the cell.
-            if spans[j, 0] <= begin and end <= spans[j, 1]:
-                enclose_piece(rows, values, items[j], work, local, begin, end, out)
-                mid_low, mid_high, touch = out[MIDDLE_LOW], out[MIDDLE_HIGH], out[TOUCH]
-            else:
-                enclose_piece(rows, values, items[j], work, local, middle, middle, out)
-                mid_low, mid_high, touch = out[MIDDLE_LOW], out[MIDDLE_HIGH], out[TOUCH]
-                low, high = min(low, out[LOW]), max(high, out[HIGH])
-                if b <= e:
-                    enclose_piece(rows, values, items[j], work, local, b, e, out)
-        else:
-            enclose_piece(rows, values, items[j], work, local, b, e, out)
-        low, high = min(low, out[LOW]), max(high, out[HIGH])
-        steep_low, steep_high = min(steep_low, out[STEEP_LOW]), max(steep_high, out[STEEP_HIGH])
-    out[LOW], out[HIGH], out[STEEP_LOW], out[STEEP_HIGH] = low, high, steep_low, steep_high
-    out[MIDDLE_LOW], out[MIDDLE_HIGH], out[NEAR], out[TOUCH] = mid_low, mid_high, 0.0, touch
+    """Bounds of h, of h' and of h in the middle, for times from begin to end within one piece; outward rounded."""
+    here = piece_at(spans, count, 0.5 * (begin + end))
+    enclose_piece(rows, values, items[here], work, local, begin, end, out)
 
 
 @exact_kernel(inner="f8[:,::1], i8, f8[::1]")

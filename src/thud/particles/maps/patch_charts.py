@@ -16,6 +16,9 @@ from thud.particles.colliders.element import any_tangents
 from thud.particles.maps.element_charts import in_tile, tile_of, tiles
 from thud.particles.maps.tolerances import PATCH_BEYOND
 
+#: Places a side of a pixel at which its area is looked at (a count).
+_FINE = 4
+
 
 class PatchCharts:
     """Coordinates of `ImplicitPatches`."""
@@ -51,10 +54,27 @@ class PatchCharts:
 
     def points(self, uv: Floats) -> Floats:
         """See `ColliderCharts`."""
+        return self._seen(uv)[0]
+
+    def areas(self, p: int, q: int) -> Floats:
+        """(q, p) square metres in each pixel: by the slant of the surface at 4 x 4 places of it."""
+        out, fine = np.zeros((q, p)), (np.arange(_FINE) + 0.5) / _FINE
+        u = ((np.arange(p)[:, None] + fine) / p).ravel()
+        for row in range(q):
+            uv = np.stack(np.meshgrid(u, (row + fine) / q), axis=-1).reshape(-1, 2)
+            _points, slant, tile = self._seen(uv)
+            whole = self.span[np.minimum(tile, len(self.rows) - 1)].prod(axis=1) * (self.side / _FINE) ** 2 / (p * q)
+            area = np.where(slant > 0.0, whole / np.where(slant > 0.0, slant, 1.0), 0.0)
+            out[row] = area.reshape(_FINE, p, _FINE).sum(axis=(0, 2))
+        return out
+
+    def _seen(self, uv: Floats) -> tuple[Floats, Floats, Ints]:
+        """(M, 3) points at coordinates, NaN where there are none; (M,) cosines between the surface's normal there and the
+        direction in which it is seen, else 0; (M,) tiles."""
         from thud.particles.flight.system import ParticleSystem
 
         tile, local = tile_of(uv, self.side)
-        out = np.full((len(uv), 3), np.nan)
+        out, slant = np.full((len(uv), 3), np.nan), np.zeros(len(uv))
         known = np.flatnonzero(tile < len(self.rows))
         k = tile[known]
         across = np.einsum("mk,mkx->mx", self.low[k] + local[known] * self.span[k], self.axes[k])
@@ -67,12 +87,14 @@ class PatchCharts:
         high = np.where(b < 0.0, at, np.inf).min(axis=1, initial=np.inf)
         there = np.flatnonzero(np.isfinite(low) & np.isfinite(high) & (low < high))
         if not len(there):
-            return out
+            return out, slant, tile
         known, k, length = known[there], k[there], (high - low)[there]
         reach = PATCH_BEYOND * length
         start = across[there] + (low[there] - reach)[:, None] * self.toward[k]
         rays = ParticleSystem(start, (length + 2.0 * reach)[:, None] * self.toward[k], lifetime=1.0, generations=1)
         found = rays.impacts([self.collider], 0.0, 1.0)
         mine = found.part == self.rows[k[found.particle]]
-        out[known[found.particle[mine]]] = found.point[mine]
-        return out
+        ray = found.particle[mine]
+        out[known[ray]] = found.point[mine]
+        slant[known[ray]] = np.abs((found.normal[mine] * self.toward[k[ray]]).sum(axis=1))
+        return out, slant, tile
