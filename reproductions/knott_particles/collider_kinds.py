@@ -139,14 +139,14 @@ def kinds(size: str) -> list[Kind]:
 
 
 def _patches() -> ImplicitPatches:
-    """Two balls that have just met (Cassini's oval in space), cubic in each tetrahedron."""
+    """Two balls that have just met (Cassini's oval in space), a quartic, cut into tetrahedra."""
 
     def field(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         x, y, z = ((points - [0.0, 0.0, 0.62]) / 0.85).T
         lemon = (x * x + y * y + z * z + 0.72) ** 2 - 4.0 * 0.72 * x * x - 0.62
         return np.asarray(lemon - 0.5 * y * z)
 
-    return ImplicitPatches.from_field(field, [-1.2, -0.6, 0.0], [1.2, 0.6, 1.2], 0.3, degree=3)
+    return ImplicitPatches.from_field(field, [-1.2, -0.6, 0.0], [1.2, 0.6, 1.2], 0.6, degree=4)
 
 
 def _figure() -> npt.NDArray[np.float64]:

@@ -87,7 +87,7 @@ def random_paths(rng: np.random.Generator, count: int, scale: float = 1.0, far: 
 
 
 def some_patches(rng: np.random.Generator, at: Any, degree: int | None = None, size: float = 1.0) -> tuple[Any, Any, Any, int]:
-    """(vertices, tetrahedra, control values, degree) about a point: Delaunay's tetrahedra of a few points, with a bumpy ball."""
+    """(vertices, tetrahedra, control values, degree) about a point: Delaunay's tetrahedra of few points, with a bumpy ball."""
     degree = int(rng.integers(1, 4)) if degree is None else degree
     vertices = np.concatenate([rng.normal(size=(3, 3)), 2.5 * (np.arange(8)[:, None] // [1, 2, 4] % 2) - 1.25])
     tetrahedra = Delaunay(vertices).simplices.astype(np.int64)

@@ -397,7 +397,10 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1.0], [0.
         ((CORNERS, [[0, 1, 2, 3]], [[1.0] * 5]), "coefficients: expected one row a tetrahedron"),
         ((CORNERS, [[0, 1, 2, 3]], [[1.0] * 4] * 2), "coefficients: expected one row a tetrahedron"),
         ((CORNERS, [[0, 1, 2, 3]], [[np.nan] * 4]), "coefficients: row 0 is not finite"),
-        ((CORNERS, [[0, 1, 2, 3], [1, 2, 3, 4]], [[1.0, 2, 3, 4], [2.0, 3, 5, 0]]), "rows 0 and 1 differ by 1 on the common face"),
+        (
+            (CORNERS, [[0, 1, 2, 3], [1, 2, 3, 4]], [[1.0, 2, 3, 4], [2.0, 3, 5, 0]]),
+            "rows 0 and 1 differ by 1 on the common face",
+        ),
         ((CORNERS, [[0, 1, 2, 3], [1, 2, 3, 5]], [[1.0] * 4] * 2), "rows 0 and 1 lie on the same side"),
         ((CORNERS, [[0, 1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 5]], [[1.0] * 4] * 3), "rows 0, 1, 2 have one face in common"),
     ],

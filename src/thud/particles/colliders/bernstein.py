@@ -64,9 +64,7 @@ def values(control: Floats, inner: Floats, degree: int) -> Floats:
 def mean_slopes(control: Floats, degree: int) -> Floats:
     """(M, 4) means over the tetrahedron of the derivatives by each barycentric coordinate."""
     lower = indices(degree - 1)
-    return np.stack(
-        [degree * control[:, places(lower + np.eye(4, dtype=np.int64)[i])].mean(axis=1) for i in range(4)], axis=1
-    )
+    return np.stack([degree * control[:, places(lower + np.eye(4, dtype=np.int64)[i])].mean(axis=1) for i in range(4)], axis=1)
 
 
 @cache
@@ -95,9 +93,33 @@ def interpolation(degree: int) -> Floats:
     return np.array([[float(x) for x in row[size:]] for row in rows])
 
 
+@cache
+def parts(degree: int) -> list[tuple[Floats, Floats]]:
+    """Sixty-four smaller tetrahedra that a tetrahedron is cut into: (4, 4) barycentric coordinates of the corners of each, and
+    (K, K) from control values to those of the same polynomial in it."""
+    middle = lambda a, b: 0.5 * (a + b)  # noqa: E731
+    small = [np.eye(4)]
+    for _ in range(2):
+        finer = []
+        for a, b, c, d in small:
+            ab, ac, ad, bc, bd, cd = (middle(*pair) for pair in combinations((a, b, c, d), 2))
+            finer += [(a, ab, ac, ad), (b, ab, bc, bd), (c, ac, bc, cd), (d, ad, bd, cd)]
+            # The octahedron that is left, about the diagonal from ac to bd.
+            finer += [(ac, bd, ab, ad), (ac, bd, ad, cd), (ac, bd, cd, bc), (ac, bd, bc, ab)]
+        small = [np.array(corners) for corners in finer]
+    each = np.eye(len(indices(degree)))
+    out = []
+    for corners in small:
+        points = indices(degree) / degree @ corners
+        at_points = np.stack([values(np.tile(one, (len(points), 1)), points, degree) for one in each], axis=1)
+        out.append((corners, interpolation(degree) @ at_points))
+    return out
+
+
 def single_sheeted(control: Floats, degree: int) -> Bools:
-    """(T,) whether control values change their sign once at most from layer to layer, away from a vertex or an edge: then so does
-    the polynomial on each line from that vertex to the opposite face, or from that edge to the opposite one."""
+    """(T,) whether control values change their sign once at most from layer to layer, away from a vertex or an edge.
+
+    Then so does the polynomial on each line from that vertex to the opposite face, or from that edge to the opposite one."""
     where, out = indices(degree), np.zeros(len(control), bool)
     groups = [(i,) for i in range(4)] + list(combinations(range(4), 2))[:3]
     for group in groups:

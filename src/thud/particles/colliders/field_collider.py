@@ -31,8 +31,8 @@ class FieldCollider(Collider, ABC):
     @property
     @abstractmethod
     def arrays(self) -> tuple[Any, ...]:
-        """What `field_rows` reads, in its order: kind, rows, control values, tree over them, level, the largest coordinate, size
-        of the scratch."""
+        """What `field_rows` reads, in its order: kind, rows, control values, tree over them, level, the largest coordinate, and
+        the size of the scratch."""
 
     @abstractmethod
     def _inward(self, points: Floats) -> Floats:

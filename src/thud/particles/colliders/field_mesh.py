@@ -32,7 +32,7 @@ def field_mesh(inward: Callable[[Floats], Floats], box: Floats, resolution: int)
         net = surface_nets(inward, lower - 2.0 * cell, shape, cell, np.zeros(3, np.int64))
     except NoSurfaceError:
         raise NoSurfaceError(
-            "resolution: the field changes its sign in no cell; there is no surface (see `threshold`), or it is thinner than a cell"
+            "resolution: the field changes its sign in no cell; there is no surface (see `threshold`), or it is thinner"
         ) from None
     a, b, c, d = (net.positions[net.quads[:, k]] for k in range(4))
     # Along the shorter diagonal.

@@ -32,7 +32,9 @@ def patches_of_field(
     # A domain of whole cells has no more of them for roundoff.
     count = np.maximum(np.ceil((high - low) / side - 1e-9), 1.0)
     if 6.0 * float(np.prod(count)) > _MOST:
-        raise InvalidInputError(f"cell: {side:g} m makes {6.0 * np.prod(count):g} tetrahedra, more than {_MOST}; use larger cells")
+        raise InvalidInputError(
+            f"cell: {side:g} m makes {6.0 * np.prod(count):g} tetrahedra, more than {_MOST}; use larger cells"
+        )
     cells = count.astype(np.int64)
     # Corners of the six: from (0, 0, 0) along one axis after the other to (1, 1, 1).
     six = np.zeros((6, 4, 3), np.int64)
@@ -42,7 +44,7 @@ def patches_of_field(
     at = np.stack(np.meshgrid(*(np.arange(n) for n in cells), indexing="ij"), axis=-1).reshape(-1, 1, 1, 3)
     corners = (at + six).reshape(-1, 4, 3)
     nodes = cells + 1
-    tetrahedra = np.ravel_multi_index(np.moveaxis(corners, -1, 0), tuple(nodes))
+    tetrahedra = np.asarray(np.ravel_multi_index(np.moveaxis(corners, -1, 0), tuple(nodes)), dtype=np.int64)
     vertices = low + side * np.stack(np.meshgrid(*(np.arange(n) for n in nodes), indexing="ij"), axis=-1).reshape(-1, 3)
     # Control points lie on a grid, too: the field is asked once at each.
     fine = degree * cells + 1
@@ -50,4 +52,4 @@ def patches_of_field(
     sampled = np.asarray(evaluate(field, low + (side / degree) * grid), dtype=np.float64)
     place = np.einsum("ki,tix->tkx", bernstein.indices(degree), corners)
     values = sampled[np.ravel_multi_index(np.moveaxis(place, -1, 0), tuple(fine))]
-    return vertices, tetrahedra.astype(np.int64), np.ascontiguousarray(values @ bernstein.interpolation(degree).T)
+    return vertices, tetrahedra, np.ascontiguousarray(values @ bernstein.interpolation(degree).T)

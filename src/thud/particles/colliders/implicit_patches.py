@@ -36,9 +36,9 @@ class ImplicitPatches(FieldCollider):
         degree 3, 35 and 56 of degrees 4 and 5. Tetrahedra with a common face have the same ones on it
     restitution, friction, material : see `Collider`
 
-    The part of an impact is the tetrahedron. At the border of all tetrahedra the surface ends: a path that enters or leaves there
-    hits nothing, on either side of f. Where f is 0 throughout a tetrahedron, a path from f > 0 to f < 0 hits where f becomes 0.
-    Tetrahedra that touch without a common face need not agree: a change of sign from one to the other is an impact.
+    The part of an impact is the tetrahedron. At the border of all tetrahedra the surface ends: a path that enters or leaves
+    there hits nothing, on either side of f. Where f is 0 throughout a tetrahedron, a path from f > 0 to f < 0 hits where f
+    becomes 0. Tetrahedra that touch without a common face need not agree: a change of sign between them is an impact.
     """
 
     vertices: npt.ArrayLike
@@ -113,8 +113,8 @@ class ImplicitPatches(FieldCollider):
 
     @property
     def single_sheeted(self) -> Bools:
-        """(T,) whether the signs of control values prove that lines from a vertex, or between two opposite edges, cross the surface
-        once at most (three- and four-sided A-patches, Bajaj, Chen and Xu 1995); True also where there is no surface."""
+        """(T,) whether signs of control values prove that lines from a vertex, or between two opposite edges, cross the surface
+        once at most: three- and four-sided A-patches (Bajaj, Chen and Xu 1995). True also where there is no surface."""
         return bernstein.single_sheeted(np.asarray(self.coefficients), self.degree)
 
     @cached_property

@@ -42,7 +42,7 @@ TETRAHEDRON_FLAT = 1e-10
 #: roundoff of making them. They are then made the same.
 PATCHES_JUMP = 1e-9
 
-#: A tetrahedron holds no surface if all its control values have one sign and are farther from 0 than this part of the largest. A
-#: surface within roundoff of a face would else be taken for none on one side of it, and be passed before the side is known on the
-#: other: paths are right to some 1e-10 of a tetrahedron a million times its size away from the origin.
+#: A tetrahedron holds no surface if all its control values have one sign and are farther from 0 than this part of the largest.
+#: A surface within roundoff of a face would else be taken for none on one side of it, and be passed before the side is known on
+#: the other: paths are right to some 1e-10 of a tetrahedron a million times its size away from the origin.
 PATCHES_CLEAR = 1e-6

@@ -2,8 +2,9 @@
 
     p(m + s) = x + g + v s + (1 + c) h s^2 + d,   p'(m + s) = v + 2 (1 + c') h s + d',   |s| <= w,
 
-c and c' no larger than `bend`, d and d' than `off` and `off_speed` along each axis. Without drag d is roundoff. Short cells are expanded about their middle
-(`drag_time.py`). Over long ones the path is a line with its last velocity, and what is left of the exponential is in d.
+c and c' no larger than `bend`, d and d' than `off` and `off_speed` along each axis. Without drag d is roundoff. Short cells are
+expanded about their middle (`drag_time.py`). Over long ones the path is a line with its last velocity, and what is left of the
+exponential is in d.
 """
 
 from __future__ import annotations

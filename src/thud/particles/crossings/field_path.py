@@ -1,9 +1,9 @@
 """Paths against implicit surfaces: blobs and segments (`blob_field.py`), polynomials in tetrahedra (`tetrahedron_field.py`).
 
-What a path comes near is a list of rows of the field, each with the times from when to when. `interval_scan.py` looks through
-these: of balls through stretches in which their times overlap, of tetrahedra through one after the other. In between the side is
-known (outside of all balls h is -threshold) or there is nothing to cross (outside of all tetrahedra, and in those whose control
-values have one sign).
+What a path comes near is a list of rows of the field, each with the times from when to when. `interval_scan.py` looks
+through these: of balls through stretches in which their times overlap, of tetrahedra through one after the other. In between
+the side is known (outside of all balls h is -threshold) or there is nothing to cross (outside of all tetrahedra, and in those
+whose control values have one sign).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ A field bounds h and h' over a cell, an interval of time (`path_field.py`). Cell
 - in a cell narrower than the resolution, or in which h is nothing but roundoff, its extreme is looked at with 32 digits: only
   crossings there and back within one such cell that do not reach it can be missed. A touch is no crossing.
 
-A crossing is then found by Newton's method in its bracket (`field_root`), with values of h of 32 digits from where floats cannot
-tell their sign. The search may go on after a crossing: all that it knows is in `search`.
+A crossing is then found by Newton's method in its bracket (`field_root`), with values of h of 32 digits from where floats
+cannot tell their sign. The search may go on after a crossing: all that it knows is in `search`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ SEARCH = 8
 #: Halved cells that wait (a count): each halving adds one.
 CELL_STACK = 320
 
-# What `next_change` says: no change; one between two times; the search came to its limit; an extreme in a cell too small to halve.
+# What `next_change` says: no change; one between two times; the search came to its limit; an extreme in a cell that is not
+# halved.
 NONE, CHANGE, LIMIT, EXTREME = range(4)
 
 

@@ -4,15 +4,15 @@ In each tetrahedron, with barycentric coordinates l0 .. l3 and control values c,
 
     f = sum over i0 + i1 + i2 + i3 = d of  d! / (i0! i1! i2! i3!)  c_i  l0^i0 l1^i1 l2^i2 l3^i3        (Bajaj, Chen, Xu 1995)
 
-Along a path each l is a quadratic in time, but for what drag bends, so h = f(p(t)) has degree 2 d. Over a cell of time the l have
-three control values each; composed with f they give the 2 d + 1 of h, between whose least and greatest h lies, and those of
+Along a path each l is a quadratic in time, but for what drag bends, so h = f(p(t)) has degree 2 d. Over a cell of time the l
+have three control values each; composed with f they give the 2 d + 1 of h, between whose least and greatest h lies, and those of
 h' likewise (DeRose 1988). So the bounds of a piece of the path within a tetrahedron shrink with the square of the cell.
 
 The order of control values is that of (i1, i2, i3) with n = i1 + i2 + i3, m = i2 + i3, k = i3: the place is
 n (n + 1) (n + 2) / 6 + m (m + 1) / 2 + k, in any degree.
 
-A path is in a tetrahedron between roots of its l, which have 32 digits. Its pieces are looked through one by one. From one to the
-next the sign of h is kept, so that a change between the two is seen, too, be it at a kink or where f jumps.
+A path is in a tetrahedron between roots of its l, which have 32 digits. Its pieces are looked through one by one. From one to
+the next the sign of h is kept, so that a change between the two is seen, too, be it at a kink or where f jumps.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ORIGIN, GRADIENT, REST, LARGEST, ROW = 0, 3, 12, 21, 22
 TETRAHEDRON = 23
 
 # Scratch. Control values of the l of a cell, each times its binomial (4 x 3); slopes (4 x 2); up to ten times; errors of the l,
-# of their slopes and of the l in the middle, and the sums of their magnitudes and of those of their slopes; then control values.
+# of their slopes and of the l in the middle; sums of their magnitudes and of those of their slopes; then control values.
 LAMBDA, SLOPE, TIMES = 0, 12, 20
 ERROR, ERROR_SLOPE, ERROR_MIDDLE, SIZE_OF, SIZE_SLOPE = 30, 31, 32, 33, 34
 TABLE = 36

@@ -61,8 +61,8 @@ TRIANGLE_SIDE = 4.0 * UNIT_ROUNDOFF
 TRIANGLE_FLAT = 2.0**-96
 
 #: Fields along paths (`crossings/interval_scan.py`). Cells of time are halved down to this part of the time that a path spends
-#: within reach of blobs, segments or tetrahedra: two crossings closer to each other than that may be taken for none. With drag and a
-#: quadric, whose search may have no end, down to this part of their own time.
+#: within reach of blobs or segments, or in a tetrahedron: two crossings closer to each other than that may be taken for none.
+#: With drag and a quadric, whose search may have no end, down to this part of their own time.
 FIELD_RESOLUTION = 2.0**-40
 DRAG_RESOLUTION = 2.0**-44
 
@@ -70,7 +70,7 @@ DRAG_RESOLUTION = 2.0**-44
 FIELD_SHORTEST = 8.0 * UNIT_ROUNDOFF
 
 #: Nor are cells halved further over which h changes by no more than this many times the roundoff of one value: halves would
-#: tell no more. Values with 32 digits are right to the other part, of blobs; of tetrahedra to this part of the roundoff of floats.
+#: tell no more. Values with 32 digits are right to the other part, of blobs; of tetrahedra to this part of floats' roundoff.
 FIELD_NOISE = 4.0
 BLOB_EXACT = 1e-29
 TETRAHEDRON_EXACT = 64.0 * UNIT_ROUNDOFF

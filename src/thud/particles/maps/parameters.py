@@ -2,7 +2,8 @@
 
 Planes and quadrics have charts (`element_charts.py`); a solid is an atlas of them, one tile a piece; a mesh is an atlas of
 charts of neighbouring faces (`mesh_atlas.py`), or has texture coordinates of its own; a displaced surface has its displacement
-map, blobs a tile a ball, patches one a tetrahedron (`patch_charts.py`). Every kind also leads from coordinates back to points, but for quadrics without a name.
+map, blobs a tile a ball, patches one a tetrahedron (`patch_charts.py`). Every kind also leads from coordinates back to points,
+but for quadrics without a name.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ from thud.particles.colliders.quadric import Quadric
 from thud.particles.colliders.skeleton import Skeleton
 from thud.particles.colliders.solid import Solid
 from thud.particles.colliders.surface import Surface
-from thud.particles.maps.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tile_of, tiled, tiles
+from thud.particles.maps.element_charts import (
+    AROUND,
+    CHART_KIND,
+    CHART_WIDTH,
+    Chart,
+    in_tile,
+    piece_chart,
+    tile_of,
+    tiled,
+    tiles,
+)
 from thud.particles.maps.mesh_atlas import given_atlas, mesh_atlas
 from thud.particles.maps.patch_charts import PatchCharts
 from thud.particles.maps.tolerances import FLAT_OVERLAP

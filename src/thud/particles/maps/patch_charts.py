@@ -1,6 +1,6 @@
 """Coordinates of implicit surface patches: a tile a tetrahedron that may hold some of the surface, in the order of its rows.
 
-Within a tile they are linear: along two axes across the mean slope of f in the tetrahedron, over the rectangle that holds it. A
+Within a tile they are linear: along two axes across the mean slope of f in the tetrahedron, over a rectangle that holds the surface in it. A
 single-sheeted patch is seen once along that slope; of several sheets over one another the way back finds the lowest f's first.
 """
 
@@ -38,8 +38,23 @@ class PatchCharts:
         self.toward = np.where(steep[:, None], toward / np.where(steep, length, 1.0)[:, None], [0.0, 0.0, 1.0])
         self.axes = np.array([any_tangents(n) for n in self.toward]).reshape(-1, 2, 3)
         """(A, 2, 3) unit vectors across."""
+        self.low, self.span = self._rectangles()
+
+    def _rectangles(self) -> tuple[Floats, Floats]:
+        """(A, 2) low ends and lengths of what each tile spans: of the parts of its tetrahedron that may hold some of the surface."""
         flat = np.einsum("akx,acx->ack", self.axes, self.corners)
-        self.low, self.span = flat.min(axis=1), np.ptp(flat, axis=1)
+        low, high = np.full((len(flat), 2), np.inf), np.full((len(flat), 2), -np.inf)
+        control = np.asarray(self.collider.coefficients)[self.rows]
+        slack = PATCH_BEYOND * np.abs(control).max(axis=1, keepdims=True, initial=0.0)
+        for corners, change in bernstein.parts(self.collider.degree):
+            within = control @ change.T
+            chosen = np.flatnonzero(~((within > slack).all(axis=1) | (within < -slack).all(axis=1)))
+            here = np.einsum("ij,ajk->aik", corners, flat[chosen])
+            low[chosen], high[chosen] = np.minimum(low[chosen], here.min(axis=1)), np.maximum(high[chosen], here.max(axis=1))
+        # None of them: it only comes near to a face.
+        none = low[:, :1] > high[:, :1]
+        low, high = np.where(none, flat.min(axis=1), low), np.where(none, flat.max(axis=1), high)
+        return low, high - low
 
     @property
     def corners(self) -> Floats:
