@@ -161,6 +161,9 @@ def test_along_edges_and_faces_and_through_vertices() -> None:
     a, b, c = (toward**2).sum(axis=1), (start * toward).sum(axis=1), (start**2).sum(axis=1) - 1.0
     want = (-b - np.sqrt(b * b - a * c)) / a
     np.testing.assert_allclose(hits(sphere, start, toward).time, np.sort(want), rtol=0, atol=1e-14)
+    # With drag, along the same edges: x = 3 - 4 (1 - exp(-t / 2)) is 1 at t = 2 log 2.
+    found = hits(sphere, 3.0 * np.eye(3), -2.0 * np.eye(3), mass=1.0, drag=0.5)
+    np.testing.assert_allclose(found.time, 2.0 * np.log(2.0), rtol=0, atol=1e-14)
     # Thrown up along the axis, on edges and through vertices: in at the bottom, from within out at the top.
     assert hits(sphere, [0, 0, -2.0], [0, 0, 4.0], [0, 0, -1.0]).time[0] == pytest.approx(4.0 - np.sqrt(14.0), abs=1e-14)
     assert hits(sphere, [0, 0, 0.0], [0, 0, 2.0], [0, 0, -1.0]).time[0] == pytest.approx(2.0 - np.sqrt(2.0), abs=1e-14)

@@ -97,12 +97,11 @@ def interpolation(degree: int) -> Floats:
 def parts(degree: int) -> list[tuple[Floats, Floats]]:
     """Sixty-four smaller tetrahedra that a tetrahedron is cut into: (4, 4) barycentric coordinates of the corners of each, and
     (K, K) from control values to those of the same polynomial in it."""
-    middle = lambda a, b: 0.5 * (a + b)  # noqa: E731
     small = [np.eye(4)]
     for _ in range(2):
         finer = []
         for a, b, c, d in small:
-            ab, ac, ad, bc, bd, cd = (middle(*pair) for pair in combinations((a, b, c, d), 2))
+            ab, ac, ad, bc, bd, cd = (0.5 * (u + v) for u, v in combinations((a, b, c, d), 2))
             finer += [(a, ab, ac, ad), (b, ab, bc, bd), (c, ac, bc, cd), (d, ad, bd, cd)]
             # The octahedron that is left, about the diagonal from ac to bd.
             finer += [(ac, bd, ab, ad), (ac, bd, ad, cd), (ac, bd, cd, bc), (ac, bd, bc, ab)]

@@ -5,8 +5,8 @@ In each tetrahedron, with barycentric coordinates l0 .. l3 and control values c,
     f = sum over i0 + i1 + i2 + i3 = d of  d! / (i0! i1! i2! i3!)  c_i  l0^i0 l1^i1 l2^i2 l3^i3        (Bajaj, Chen, Xu 1995)
 
 Along a path each l is a quadratic in time, but for what drag bends, so h = f(p(t)) has degree 2 d. Over a cell of time the l
-have three control values each; composed with f they give the 2 d + 1 of h, between whose least and greatest h lies, and those of
-h' likewise (DeRose 1988). So the bounds of a piece of the path within a tetrahedron shrink with the square of the cell.
+have three control values each; composed with f they give the 2 d + 1 of h, between whose least and greatest h lies, and those
+of h' likewise (DeRose 1988). So the bounds of a piece of the path within a tetrahedron shrink with the square of the cell.
 
 The order of control values is that of (i1, i2, i3) with n = i1 + i2 + i3, m = i2 + i3, k = i3: the place is
 n (n + 1) (n + 2) / 6 + m (m + 1) / 2 + k, in any degree.

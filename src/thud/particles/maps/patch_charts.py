@@ -1,7 +1,8 @@
 """Coordinates of implicit surface patches: a tile a tetrahedron that may hold some of the surface, in the order of its rows.
 
-Within a tile they are linear: along two axes across the mean slope of f in the tetrahedron, over a rectangle that holds the surface in it. A
-single-sheeted patch is seen once along that slope; of several sheets over one another the way back finds the lowest f's first.
+Within a tile they are linear: along two axes across the mean slope of f in the tetrahedron, over a rectangle that holds the
+surface in it. A single-sheeted patch is seen once along that slope; of several sheets over one another the way back finds the
+first, and two places share their coordinates.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class PatchCharts:
         self.low, self.span = self._rectangles()
 
     def _rectangles(self) -> tuple[Floats, Floats]:
-        """(A, 2) low ends and lengths of what each tile spans: of the parts of its tetrahedron that may hold some of the surface."""
+        """(A, 2) low ends and lengths of what tiles span: the parts of tetrahedra that may hold some of the surface."""
         flat = np.einsum("akx,acx->ack", self.axes, self.corners)
         low, high = np.full((len(flat), 2), np.inf), np.full((len(flat), 2), -np.inf)
         control = np.asarray(self.collider.coefficients)[self.rows]
