@@ -299,10 +299,9 @@ def _rest_of_one(a, b, c):
     return dd_sum((1.0, 0.0), dd_shifted(dd_sum(dd_sum(a, b), c), -1.0))
 
 
-@exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8")
-def tetrahedra_value(rows, values, items, spans, count, work, local, t):
-    """h(t), from double-doubles."""
-    k = items[piece_at(spans, count, t)]
+@exact_kernel(inner="f8[:,::1], i8, f8[::1], f8")
+def exact_barycentric(rows, k, local, t):
+    """l0 .. l3 at t as double-doubles."""
     square = dd_shifted(two_product(t, t), 0.5) if local[DRAG] == 0.0 else exact_phi_psi(local[DRAG], t)[1]
     p = exact_place(rows, k, local)
     q = (
@@ -311,7 +310,14 @@ def tetrahedra_value(rows, values, items, spans, count, work, local, t):
         dd_sum(dd_sum(p[2], two_product(t, local[V + 2])), dd_scaled(square, local[A + 2])),
     )
     l1, l2, l3 = dd_dot_dd(_gradient(rows, k, 0), q), dd_dot_dd(_gradient(rows, k, 1), q), dd_dot_dd(_gradient(rows, k, 2), q)
-    l0 = _rest_of_one(l1, l2, l3)
+    return _rest_of_one(l1, l2, l3), l1, l2, l3
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8")
+def tetrahedra_value(rows, values, items, spans, count, work, local, t):
+    """h(t), from double-doubles."""
+    k = items[piece_at(spans, count, t)]
+    l0, l1, l2, l3 = exact_barycentric(rows, k, local, t)
     degree = _degree(values.shape[1])
     for j in range(values.shape[1]):
         work[TABLE + 2 * j], work[TABLE + 2 * j + 1] = values[k, j], 0.0
@@ -407,12 +413,16 @@ def border_times(rows, k, local, begin, end, work):
     return count + 1
 
 
-@exact_device
-def _is_in(rows, k, local, t, work):
-    """Whether the path is in tetrahedron k at t; closed, and wider by its roundoff."""
+@exact_kernel(inner="f8[:,::1], i8, f8[::1], f8, f8[::1]")
+def is_in(rows, k, local, t, work):
+    """Whether the path is in tetrahedron k at t; closed. What floats cannot tell has 32 digits: a path past a vertex is not for
+    an instant in one that only touches it, whose f has another sign beyond."""
     barycentric_cell(rows, k, local, t, t, work)
     least = min(work[LAMBDA], work[LAMBDA + 3], work[LAMBDA + 6], work[LAMBDA + 9])
-    return least >= -work[ERROR]
+    if abs(least) > work[ERROR]:
+        return least > 0.0
+    l0, l1, l2, l3 = exact_barycentric(rows, k, local, t)
+    return min(l0[0], l1[0], l2[0], l3[0]) >= -TETRAHEDRON_EXACT * work[ERROR]
 
 
 @exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], i8[::1], f8[::1], f8[::1], i8, i8[::1], f8[:,::1]")
@@ -436,7 +446,7 @@ def near_tetrahedra(rows, boxes, skip, item, local, work, pieces, items_out, spa
             times, before = border_times(rows, t, local, b, e, work), -1.0
             for j in range(times - 1):
                 b, e = work[TIMES + j], work[TIMES + j + 1]
-                if b == e or not _is_in(rows, t, local, 0.5 * (b + e), work):
+                if b == e or not is_in(rows, t, local, 0.5 * (b + e), work):
                     continue
                 if before == b:
                     spans_out[count - 1, 1] = e
