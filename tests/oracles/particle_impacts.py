@@ -205,7 +205,7 @@ def patches(corners: np.ndarray, control: np.ndarray, degree: int) -> list[Sheet
             return np.column_stack([p, np.ones(len(p))]) @ solve.T
 
         def f(p: np.ndarray) -> np.ndarray:
-            w, total = weights(p), np.ones(len(p))
+            w, total = weights(p), np.full(len(p), np.nan)
             # Beyond about its own size nothing is asked of it.
             near = w.min(axis=1) > -0.5
             w = w[near]
@@ -241,9 +241,12 @@ def first_impact(sheets: list[Sheet], path: Path, end: float, samples: int = 400
         values = f(points)
         # An extreme close to zero may cross it twice between two samples.
         turn = np.flatnonzero((np.diff(values)[1:] > 0) != (np.diff(values)[:-1] > 0)) + 1
-        near = np.abs(values[turn]) / np.maximum(np.abs(values).max(), 1e-300)
+        # NaN where a sheet says nothing, since it is elsewhere.
+        there = np.isfinite(values)
+        turn = turn[there[turn]]
+        near = np.abs(values[turn]) / np.abs(values[there]).max(initial=1e-300)
         doubt = min(doubt, float(near.min(initial=np.inf)))
-        for k in np.flatnonzero((values[1:] > 0.0) != (values[:-1] > 0.0)):
+        for k in np.flatnonzero(((values[1:] > 0.0) != (values[:-1] > 0.0)) & there[1:] & there[:-1]):
             low, high = t[k], t[k + 1]
             for _ in range(70):
                 middle = 0.5 * (low + high)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.lattice_patches import lattice_change
 from tests.oracles.paths import DIGITS, new_rows
 from tests.particles.scenes import some_patches
 from thud._core.threads import run_rows
@@ -167,6 +168,31 @@ def test_along_edges_and_faces_and_through_vertices() -> None:
     # Thrown up along the axis, on edges and through vertices: in at the bottom, from within out at the top.
     assert hits(sphere, [0, 0, -2.0], [0, 0, 4.0], [0, 0, -1.0]).time[0] == pytest.approx(4.0 - np.sqrt(14.0), abs=1e-14)
     assert hits(sphere, [0, 0, 0.0], [0, 0, 2.0], [0, 0, -1.0]).time[0] == pytest.approx(2.0 - np.sqrt(2.0), abs=1e-14)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_lattice_paths_change_sign_where_rational_numbers_say(degree: int) -> None:
+    # Tetrahedra that a path only touched at a vertex once held an instant of it, with the wrong sign of f.
+    hit = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        values = rng.choice([-2, -1, -1, 0, 0, 1, 1, 2], size=(4, 4, 4))
+        linear = ImplicitPatches.from_field(
+            lambda p, v=values: v[tuple(np.rint(p).astype(int).T)].astype(float), [0] * 3, [3] * 3, 1.0, degree=1
+        )
+        patches = linear if degree == 1 else ImplicitPatches.from_field(linear.value, [0] * 3, [3] * 3, 1.0, degree=degree)
+        start, velocity = rng.integers(-4, 11, (60, 3)) / 2.0, rng.integers(-2, 3, (60, 3)).astype(float)
+        start[::4] = rng.integers(1, 6, (15, 3)) / 2.0
+        velocity[(velocity == 0.0).all(axis=1), 0] = 1.0
+        found = hits(patches, start, velocity, end=60.0)
+        time = dict(zip(found.particle.tolist(), found.time.tolist()))
+        for k in range(60):
+            want = lattice_change(values, start[k], velocity[k])
+            assert (want is None) == (k not in time), (seed, k)
+            if want is not None:
+                hit += 1
+                assert abs(float(want) - time[k]) < 1e-12, (seed, k)
+    assert hit > 60
 
 
 @pytest.mark.parametrize("degree", DEGREES)
