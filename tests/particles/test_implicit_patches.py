@@ -310,7 +310,8 @@ def test_starts_on_the_surface_and_inside() -> None:
     assert (time == 0.0).all()
     np.testing.assert_allclose(normal, n, atol=1e-12)
     chord = 2.0 * (away * n).sum(axis=1) / (away**2).sum(axis=1)
-    for start in ({}, {"came": -away, "last": [0, 0]}):
+    parts = np.column_stack([np.zeros(60, np.int64), hit[:, 1]])
+    for start in ({}, {"came": -away, "last": parts}):
         time, hit, _normal, status = look(sphere, paths, 30.0, **start)
         np.testing.assert_allclose(time, chord, rtol=1e-9, atol=1e-12)
         assert not status.any()
@@ -331,6 +332,22 @@ def test_nothing_gets_out_of_a_closed_one() -> None:
         assert found.bounce.max() > 10
         assert np.linalg.norm(found.point, axis=1).max() < 1.0 + 1e-12
         assert np.linalg.norm(system.states(4.9, [sphere]).position, axis=1).max() < 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("degree", [1, 3])
+def test_nothing_gets_out_by_an_edge(degree: int) -> None:
+    # |x| + |y| + |z| = 1: what bounced off one side at an edge went on through the other, since it had just left the collider.
+    solid = ImplicitPatches.from_field(
+        lambda p: np.abs(p).sum(axis=1) - 1.0, [-1.5] * 3, [1.5] * 3, 0.5, degree=degree, restitution=1.0
+    )
+    rng = np.random.default_rng(5)
+    start, velocity = rng.integers(-1, 2, (40, 3)) * 0.125, rng.integers(-2, 3, (40, 3)) + [0.0, 0.0, 0.5]
+    for pull in ([0, 0, 0], [0, 0, -9.75]):
+        system = ParticleSystem(start, velocity, pull, lifetime=6.0, response="bounce", bounces=10_000)
+        found = system.impacts([solid], 0.0, 6.0)
+        assert len(found) > 200
+        assert np.abs(found.point).sum(axis=1).max() < 1.0 + 1e-12
+        assert np.abs(system.states(5.9, [solid]).position).sum(axis=1).max() < 1.0 + 1e-12
 
 
 def test_threads_and_specialisation() -> None:

@@ -54,12 +54,15 @@ def field_normal(field, local, t):
     return tetrahedra_normal(field.rows, field.values, field.items, field.spans, field.count[0], field.work, local, t)
 
 
-@exact_kernel(inner="path_field, f8[::1], i8, f8[::1]")
-def start_side(field, local, same, out):
-    """(sign of h at the start, or 0 on the surface; whether the particle passes through it there)."""
+@exact_kernel(inner="path_field, f8[::1], i8, i8, f8[::1]")
+def start_side(field, local, same, last, out):
+    """(sign of h at the start, or 0 on the surface; whether the particle passes through it there).
+
+    same: it has just left this collider; last: which part. f has kinks between tetrahedra: what has bounced off one of them at
+    such an edge may go on through another."""
     enclose(field, local, 0.0, 0.0, out)
     h = 0.5 * (out[MIDDLE_LOW] + out[MIDDLE_HIGH])
-    n, _part = field_normal(field, local, 0.0)
+    n, part = field_normal(field, local, 0.0)
     steep = abs(n[0]) + abs(n[1]) + abs(n[2])
     near = (START_SAME if same else START_ROUNDOFF) * local[SIZE] * steep + 0.5 * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
     if abs(h) > near:
@@ -70,11 +73,11 @@ def start_side(field, local, same, out):
     speed = abs(local[V]) + abs(local[V + 1]) + abs(local[V + 2])
     slope = START_SLOPE * steep
     through = abs(came) > slope * fast and abs(goes) > slope * speed and (came > 0.0) == (goes > 0.0)
-    return 0.0, through and not same
+    return 0.0, through and (not same or (field.kind != BLOBS and 0 <= last != part))
 
 
-@exact_kernel(inner="path_field, f8[::1], i8, f8, f8[::1], f8[:,::1], f8[::1]")
-def field_crossing(field, local, same, end, search, cells, out):
+@exact_kernel(inner="path_field, f8[::1], i8, i8, f8, f8[::1], f8[:,::1], f8[::1]")
+def field_crossing(field, local, same, last, end, search, cells, out):
     """(time, status): the first change of h's sign, inf if there is none; status 1: it is not before that time, but the
     search came to its limit."""
     spans, count = field.spans, field.count[0]
@@ -82,7 +85,7 @@ def field_crossing(field, local, same, end, search, cells, out):
     search[SIDE], search[SINCE], search[START], search[TELLS] = outside, 0.0, 0.0, 0.0
     if spans[0, 0] <= 0.0:
         # The path may start near a ball, or in a tetrahedron.
-        search[SIDE], through = start_side(field, local, same, out)
+        search[SIDE], through = start_side(field, local, same, last, out)
         if through:
             return 0.0, _I(0)
     left, j, done = _I(FIELD_CELLS), _I(0), 0.0
@@ -182,7 +185,7 @@ def field_rows(
         if count[0] == 0:
             continue
         same = _I(last[row, 0] == collider)
-        tau, doubt = field_crossing(field, local, same, end, search, cells, out)
+        tau, doubt = field_crossing(field, local, same, last[row, 1], end, search, cells, out)
         if tau < math.inf and improves(tau, collider, time, hit, row):
             write_field(field, local, row, collider, tau, time, hit, normal)
             status[row] = doubt
