@@ -29,11 +29,18 @@ from thud.particles.crossings.interval_scan import (
     field_root,
     next_change,
     side_at,
+    sign_of,
 )
-from thud.particles.crossings.path_box import improves, path_pieces, path_velocity, unit3
+from thud.particles.crossings.path_box import improves, path_pieces, path_point, path_velocity, unit3
 from thud.particles.crossings.path_columns import CAME, DRAG, LOCAL, PATH_DRAG, REST, SIZE, V, X
 from thud.particles.crossings.path_field import BLOBS, MIDDLE_HIGH, MIDDLE_LOW, OUT, PathField
-from thud.particles.crossings.tetrahedron_field import PIECES, near_tetrahedra, tetrahedra_normal
+from thud.particles.crossings.tetrahedron_field import (
+    PIECES,
+    near_tetrahedra,
+    row_of_tetrahedron,
+    tetrahedra_normal,
+    tetrahedron_gradient,
+)
 from thud.particles.crossings.tolerances import (
     FIELD_CELLS,
     FIELD_RESOLUTION,
@@ -54,15 +61,12 @@ def field_normal(field, local, t):
     return tetrahedra_normal(field.rows, field.values, field.items, field.spans, field.count[0], field.work, local, t)
 
 
-@exact_kernel(inner="path_field, f8[::1], i8, i8, f8[::1]")
-def start_side(field, local, same, last, out):
-    """(sign of h at the start, or 0 on the surface; whether the particle passes through it there).
-
-    same: it has just left this collider; last: which part. f has kinks between tetrahedra: what has bounced off one of them at
-    such an edge may go on through another."""
+@exact_kernel(inner="path_field, f8[::1], i8, f8[::1]")
+def start_side(field, local, same, out):
+    """(sign of h at the start, or 0 on the surface; whether the particle passes through it there)."""
     enclose(field, local, 0.0, 0.0, out)
     h = 0.5 * (out[MIDDLE_LOW] + out[MIDDLE_HIGH])
-    n, part = field_normal(field, local, 0.0)
+    n, _part = field_normal(field, local, 0.0)
     steep = abs(n[0]) + abs(n[1]) + abs(n[2])
     near = (START_SAME if same else START_ROUNDOFF) * local[SIZE] * steep + 0.5 * (out[MIDDLE_HIGH] - out[MIDDLE_LOW])
     if abs(h) > near:
@@ -73,7 +77,37 @@ def start_side(field, local, same, last, out):
     speed = abs(local[V]) + abs(local[V + 1]) + abs(local[V + 2])
     slope = START_SLOPE * steep
     through = abs(came) > slope * fast and abs(goes) > slope * speed and (came > 0.0) == (goes > 0.0)
-    return 0.0, through and (not same or (field.kind != BLOBS and 0 <= last != part))
+    return 0.0, through and not same
+
+
+@exact_device
+def _clear_sign(n, v):
+    """Sign of n . v; 0 where v runs along the surface."""
+    along = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+    size = (abs(n[0]) + abs(n[1]) + abs(n[2])) * (abs(v[0]) + abs(v[1]) + abs(v[2]))
+    return sign_of(along, along, START_SLOPE * size)
+
+
+@exact_kernel(inner="path_field, f8[::1], i8")
+def out_by_an_edge(field, local, last):
+    """When a particle that has just bounced off tetrahedron `last` is through the surface of another one, within roundoff of
+    where it starts, since f has a kink between them; -1: it is not."""
+    row = row_of_tetrahedron(field.rows, last)
+    if row < 0:
+        return -1.0
+    x, v = (local[X], local[X + 1], local[X + 2]), (local[V], local[V + 1], local[V + 2])
+    came = (local[CAME], local[CAME + 1], local[CAME + 2])
+    # It was on the side from which it came to that one.
+    side = -_clear_sign(tetrahedron_gradient(field.rows, field.values, row, field.work, x), came)
+    for j in range(field.count[0]):
+        t = field.spans[j, 0] * (1.0 + FIELD_SHORTEST)
+        p = path_point(local, t)
+        if max(abs(p[0] - x[0]), abs(p[1] - x[1]), abs(p[2] - x[2])) > START_SAME * local[SIZE]:
+            break
+        goes = _clear_sign(tetrahedron_gradient(field.rows, field.values, field.items[j], field.work, p), v)
+        if side != 0.0 and goes == -side and field.items[j] != row:
+            return t
+    return -1.0
 
 
 @exact_kernel(inner="path_field, f8[::1], i8, i8, f8, f8[::1], f8[:,::1], f8[::1]")
@@ -85,9 +119,13 @@ def field_crossing(field, local, same, last, end, search, cells, out):
     search[SIDE], search[SINCE], search[START], search[TELLS] = outside, 0.0, 0.0, 0.0
     if spans[0, 0] <= 0.0:
         # The path may start near a ball, or in a tetrahedron.
-        search[SIDE], through = start_side(field, local, same, last, out)
+        search[SIDE], through = start_side(field, local, same, out)
         if through:
             return 0.0, _I(0)
+        if field.kind != BLOBS and same and search[SIDE] == 0.0:
+            t = out_by_an_edge(field, local, last)
+            if t >= 0.0:
+                return t, _I(0)
     left, j, done = _I(FIELD_CELLS), _I(0), 0.0
     while j < count:
         begin, stop = spans[j, 0], spans[j, 1]

@@ -336,11 +336,22 @@ def tetrahedra_value(rows, values, items, spans, count, work, local, t):
     return work[TABLE]
 
 
-@exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8")
-def tetrahedra_normal(rows, values, items, spans, count, work, local, t):
-    """(grad f, row of the tetrahedron) at t: out of f < 0; not of unit length."""
-    k = items[piece_at(spans, count, t)]
-    p = path_point(local, t)
+@exact_kernel(inner="f8[:,::1], i8")
+def row_of_tetrahedron(rows, last):
+    """Row of tetrahedron `last`; -1: it is none of them."""
+    low, high = 0, rows.shape[0]
+    while low < high:
+        half = (low + high) // 2
+        if rows[half, ROW] < last:
+            low = half + 1
+        else:
+            high = half
+    return _I(low) if low < rows.shape[0] and rows[low, ROW] == last else _I(-1)
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], i8, f8[::1], vec3")
+def tetrahedron_gradient(rows, values, k, work, p):
+    """grad f of tetrahedron k at p."""
     q = p[0] - rows[k, ORIGIN], p[1] - rows[k, ORIGIN + 1], p[2] - rows[k, ORIGIN + 2]
     g = GRADIENT
     l1 = rows[k, g] * q[0] + rows[k, g + 1] * q[1] + rows[k, g + 2] * q[2]
@@ -360,12 +371,18 @@ def tetrahedra_normal(rows, values, items, spans, count, work, local, t):
                     work[at] = l0 * work[at] + l1 * work[a] + l2 * work[b] + l3 * work[b + 1]
     at = TABLE
     a, b, c = degree * (work[at + 1] - work[at]), degree * (work[at + 2] - work[at]), degree * (work[at + 3] - work[at])
-    n = (
+    return (
         a * rows[k, g] + b * rows[k, g + 3] + c * rows[k, g + 6],
         a * rows[k, g + 1] + b * rows[k, g + 4] + c * rows[k, g + 7],
         a * rows[k, g + 2] + b * rows[k, g + 5] + c * rows[k, g + 8],
     )
-    return n, _I(rows[k, ROW])
+
+
+@exact_kernel(inner="f8[:,::1], f8[:,::1], i8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8")
+def tetrahedra_normal(rows, values, items, spans, count, work, local, t):
+    """(grad f, row of the tetrahedron) at t: out of f < 0; not of unit length."""
+    k = items[piece_at(spans, count, t)]
+    return tetrahedron_gradient(rows, values, k, work, path_point(local, t)), _I(rows[k, ROW])
 
 
 @exact_kernel(inner="f8[:,::1], i8, f8[::1], f8, f8, f8[::1]")
