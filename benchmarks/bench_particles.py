@@ -219,10 +219,17 @@ def other_kinds(report: Report, size: str) -> None:
     hills = thud.terrain.from_heights(0.3 * np.sin(grid)[:, None] * np.cos(1.3 * grid), spacing=2.4 / (len(grid) - 1)).surface
     at = thud.Pose([-1.2, -1.2, 0.0])
     balls = rng.uniform(-0.8, 0.8, size=(200, 3))
+
+    def round_box(q: Any) -> Any:
+        """Signed distance of a box of half side 0.6, its edges rounded by 0.2."""
+        beyond = np.maximum(np.abs(q) - 0.6, 0.0)
+        return np.linalg.norm(beyond, axis=1) + np.minimum(np.abs(q).max(axis=1) - 0.6, 0.0) - 0.2
+
     for name, collider in (
         (f"mesh of {len(lots[1])} triangles", p.Mesh(mesh)),
         ("12 balls", p.Blobs(balls[:12], 0.6)),
         ("200 balls", p.Blobs(balls, 0.3)),
+        ("6,000 tetrahedra, degree 2", p.ImplicitPatches.from_field(round_box, [-1.0] * 3, [1.0] * 3, 0.2)),
         (f"terrain of {len(grid)} x {len(grid)} samples", p.Surface(hills, at)),
     ):
         contestants = []

@@ -32,6 +32,7 @@ from thud.particles import (
     Blobs,
     ColliderSet,
     Disc,
+    ImplicitPatches,
     Mesh,
     ParticleSystem,
     Plane,
@@ -132,8 +133,20 @@ def kinds(size: str) -> list[Kind]:
         Kind("mesh", _torus(), SLATE),
         Kind("blobs", Blobs([[-0.45, 0.0, 0.6], [0.4, 0.15, 0.75], [0.1, -0.5, 0.5]], [0.95, 0.85, 0.7]), OLIVE),
         Kind("skeleton", Skeleton(_figure(), [0.55, 0.55, 0.45, 0.45, 0.45]), COPPER),
+        Kind("implicit surface patches", _patches(), TEAL),
         Kind("displaced terrain", _terrain(size), SAND, floor=False),
     ]
+
+
+def _patches() -> ImplicitPatches:
+    """Two balls that have just met (Cassini's oval in space), a quartic, cut into tetrahedra."""
+
+    def field(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        x, y, z = ((points - [0.0, 0.0, 0.62]) / 0.85).T
+        lemon = (x * x + y * y + z * z + 0.72) ** 2 - 4.0 * 0.72 * x * x - 0.62
+        return np.asarray(lemon - 0.5 * y * z)
+
+    return ImplicitPatches.from_field(field, [-1.2, -0.6, 0.0], [1.2, 0.6, 1.2], 0.6, degree=4)
 
 
 def _figure() -> npt.NDArray[np.float64]:

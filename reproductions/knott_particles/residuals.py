@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import thud
 from thud.particles import (
     Blobs,
     Disc,
+    ImplicitPatches,
     Mesh,
     Plane,
     Polygon,
@@ -57,6 +59,20 @@ def distances(collider: Any, impacts: ParticleImpacts) -> Floats:
         step = 1e-6
         slopes = [(collider.value(p + step * axis) - collider.value(p - step * axis)) / (2.0 * step) for axis in np.eye(3)]
         return np.abs(collider.value(p)) / np.linalg.norm(slopes, axis=0)
+    if isinstance(collider, ImplicitPatches):
+        # Of the polynomial in its own tetrahedron, which goes on beyond it.
+        corners = np.asarray(collider.vertices)[np.asarray(collider.tetrahedra)[impacts.part]]
+        system = np.concatenate([corners.transpose(0, 2, 1), np.ones((len(p), 1, 4))], axis=1)
+        powers, control = collider.control_indices(collider.degree), np.asarray(collider.coefficients)[impacts.part]
+        many = np.array([math.factorial(collider.degree) / math.prod(map(math.factorial, power)) for power in powers.tolist()])
+
+        def f(at: Floats) -> Floats:
+            w = np.linalg.solve(system, np.concatenate([at, np.ones((len(at), 1))], axis=1)[:, :, None])[:, :, 0]
+            return (np.prod(w[:, None, :] ** powers, axis=2) * many * control).sum(axis=1)
+
+        step = 1e-6
+        slopes = [(f(p + step * axis) - f(p - step * axis)) / (2.0 * step) for axis in np.eye(3)]
+        return np.abs(f(p)) / np.linalg.norm(slopes, axis=0)
     assert isinstance(collider, Surface)
     back = surface_points([collider], 0, impact_coordinates(impacts, [collider]))
     return np.linalg.norm(back - p, axis=1)

@@ -9,6 +9,8 @@ within. A kind of collider or of path that is added later is one more function h
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -191,6 +193,30 @@ def skeleton(segments: Any, radii: Any, strengths: Any, threshold: float) -> lis
     return [(f, everywhere)]
 
 
+def patches(corners: np.ndarray, control: np.ndarray, degree: int) -> list[Sheet]:
+    """(T, 4, 3) corners of tetrahedra and (T, K) control values: sums of Bernstein polynomials, one sheet a tetrahedron."""
+    powers = np.array(sorted((p for p in product(range(degree + 1), repeat=4) if sum(p) == degree), reverse=True))
+    many = np.array([factorial(degree) / np.prod([factorial(k) for k in power]) for power in powers])
+
+    def sheet(c: np.ndarray, values: np.ndarray) -> Sheet:
+        solve = np.linalg.inv(np.vstack([c.T, np.ones(4)]))
+
+        def weights(p: np.ndarray) -> np.ndarray:
+            return np.column_stack([p, np.ones(len(p))]) @ solve.T
+
+        def f(p: np.ndarray) -> np.ndarray:
+            w, total = weights(p), np.full(len(p), np.nan)
+            # Beyond about its own size nothing is asked of it.
+            near = w.min(axis=1) > -0.5
+            w = w[near]
+            total[near] = np.prod([w[:, i, None] ** powers[:, i] for i in range(4)], axis=0) @ (many * values)
+            return total
+
+        return f, lambda p: (weights(p) >= -1e-12).all(axis=1)
+
+    return [sheet(c, values) for c, values in zip(corners, control)]
+
+
 def terrain(z: np.ndarray, spacing: float) -> list[Sheet]:
     """Heights z[y, x] over a grid from (0, 0) on, bilinear between."""
     top = (np.array(z.shape[::-1]) - 1) * spacing
@@ -215,9 +241,12 @@ def first_impact(sheets: list[Sheet], path: Path, end: float, samples: int = 400
         values = f(points)
         # An extreme close to zero may cross it twice between two samples.
         turn = np.flatnonzero((np.diff(values)[1:] > 0) != (np.diff(values)[:-1] > 0)) + 1
-        near = np.abs(values[turn]) / np.maximum(np.abs(values).max(), 1e-300)
+        # NaN where a sheet says nothing, since it is elsewhere.
+        there = np.isfinite(values)
+        turn = turn[there[turn]]
+        near = np.abs(values[turn]) / np.abs(values[there]).max(initial=1e-300)
         doubt = min(doubt, float(near.min(initial=np.inf)))
-        for k in np.flatnonzero((values[1:] > 0.0) != (values[:-1] > 0.0)):
+        for k in np.flatnonzero(((values[1:] > 0.0) != (values[:-1] > 0.0)) & there[1:] & there[:-1]):
             low, high = t[k], t[k + 1]
             for _ in range(70):
                 middle = 0.5 * (low + high)

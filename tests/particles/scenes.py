@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
+from scipy.spatial import Delaunay
 
 import thud
 from thud import particles as p
@@ -80,3 +84,25 @@ def random_paths(rng: np.random.Generator, count: int, scale: float = 1.0, far: 
     target, when = far + scale * rng.uniform(-2, 2, size=(count, 3)), rng.uniform(0.3, 1.5, size=(count, 1))
     v = (target - x) / when - 0.5 * when * a
     return x, v, a
+
+
+def some_patches(rng: np.random.Generator, at: Any, degree: int | None = None, size: float = 1.0) -> tuple[Any, Any, Any, int]:
+    """(vertices, tetrahedra, control values, degree) about a point: Delaunay's tetrahedra of few points, with a bumpy ball."""
+    degree = int(rng.integers(1, 4)) if degree is None else degree
+    vertices = np.concatenate([rng.normal(size=(3, 3)), 2.5 * (np.arange(8)[:, None] // [1, 2, 4] % 2) - 1.25])
+    tetrahedra = Delaunay(vertices).simplices.astype(np.int64)
+    corners = vertices[tetrahedra]
+    edges = corners[:, 1:] - corners[:, :1]
+    tetrahedra = tetrahedra[np.abs(np.linalg.det(edges)) > 1e-3]
+    powers = sorted((p for p in itertools.product(range(degree + 1), repeat=4) if sum(p) == degree), reverse=True)
+    known: dict[Any, float] = {}
+    control = np.empty((len(tetrahedra), len(powers)))
+    for row, corner in enumerate(tetrahedra):
+        for k, power in enumerate(powers):
+            # What stands on a face is known by the vertices that it belongs to, whichever tetrahedron asks.
+            name = tuple(sorted((int(v), p) for v, p in zip(corner, power) if p))
+            if name not in known:
+                where = np.array(power) @ vertices[corner] / degree
+                known[name] = float(where @ where - 2.5 + 0.3 * rng.normal())
+            control[row, k] = known[name]
+    return at + size * vertices, tetrahedra, control, degree

@@ -10,7 +10,7 @@ import pytest
 
 import thud
 from tests.oracles import particle_impacts as oracle
-from tests.particles.scenes import random_rotation
+from tests.particles.scenes import random_rotation, some_patches
 from thud import particles as p
 from thud.rotations import rotation_from_quaternion
 
@@ -21,7 +21,7 @@ QUADRICS = ("ellipsoid", "cylinder", "cone", "paraboloid", "saddle", "hyperboloi
 SOLIDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "half space", "hull", "compound")
 KINDS = (
     "plane", "rectangle", "disc", "polygon", *QUADRICS, *(f"solid {kind}" for kind in SOLIDS), "mesh", "blobs", "skeleton",
-    "terrain",
+    "terrain", "patches",
 )  # fmt: skip
 
 
@@ -90,6 +90,9 @@ def make(kind: str, rng: np.random.Generator) -> tuple[Any, list[oracle.Sheet]]:
         ends, radii = at + rng.normal(size=(5, 2, 3)), rng.uniform(0.8, 1.6, 5)
         strengths = np.where(np.arange(5) < 4, 1.0, -0.6)
         return p.Skeleton(ends, radii, strengths, 0.4), oracle.skeleton(ends, radii, strengths, 0.4)
+    if kind == "patches":
+        vertices, tetrahedra, control, degree = some_patches(rng, at, size=1.4)
+        return p.ImplicitPatches(vertices, tetrahedra, control), oracle.patches(vertices[tetrahedra], control, degree)
     # Displacements are kept in 32 bits: heights that these hold.
     z = np.round(rng.normal(size=(9, 9)) * 0.4 * 64.0) / 64.0
     surface = thud.terrain.from_heights(z, 0.5, samples=2).surface

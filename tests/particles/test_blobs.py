@@ -13,7 +13,7 @@ from tests.oracles.paths import DIGITS, blob_value, first_sign_change, new_rows
 from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.particles.colliders.blobs import Blobs
-from thud.particles.crossings.blob_path import blob_rows
+from thud.particles.crossings.field_path import field_rows
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 
@@ -22,7 +22,7 @@ def look(blobs: Blobs, paths: Any, end: Any = np.inf, index: int = 0, threads: i
     """(time, hit, normal, status)."""
     rows = new_rows(np.asarray(paths, dtype=float), end, **start)
     status = np.zeros(len(rows[0]), dtype=np.uint8)
-    run_rows(blob_rows, len(rows[0]), threads, *blobs.arrays, index, *rows, status, rows_per_chunk=16)
+    run_rows(field_rows, len(rows[0]), threads, *blobs.arrays, index, *rows, status, rows_per_chunk=16)
     return (*rows[3:], status)
 
 
@@ -168,7 +168,7 @@ def test_earliest_wins_and_odd_paths() -> None:
     for before, index, takes in ((first + 1, 4, True), (first, 4, False), (first, 2, True), (first - 1, 2, False)):
         rows = new_rows(path, before)
         rows[4][:] = [3, 7]
-        blob_rows(0, 1, *ball.arrays, index, *rows, np.zeros(1, dtype=np.uint8))
+        field_rows(0, 1, *ball.arrays, index, *rows, np.zeros(1, dtype=np.uint8))
         assert (rows[4][0, 0] == index) == takes
     assert look(ball, path, first)[1][0, 0] == -1
     # At rest outside, inside and on the surface; out of reach; away from it.
@@ -211,7 +211,7 @@ def test_threads_and_specialisation() -> None:
     one, two = (look(blobs, paths, 3.0, threads=n) for n in (1, 2))
     for a, b in zip(one, two):
         assert a.tobytes() == b.tobytes()
-    assert len(blob_rows.signatures) == 1
+    assert len(field_rows.signatures) == 1
 
 
 def test_errors_and_box() -> None:

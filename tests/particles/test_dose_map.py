@@ -13,7 +13,7 @@ import thud
 from tests.particles.test_parameters import box_mesh, wavy_mesh
 from thud import particles
 from thud.errors import InvalidInputError
-from thud.particles import Blobs, Disc, Mesh, ParticleSystem, Polygon, Quadric, Rectangle, Solid, dose_map
+from thud.particles import Blobs, Disc, ImplicitPatches, Mesh, ParticleSystem, Polygon, Quadric, Rectangle, Solid, dose_map
 from thud.particles.maps.parameters import map_charts
 from thud.particles.maps.pixel_areas import pixel_areas
 
@@ -41,6 +41,9 @@ CASES: dict[str, tuple[Any, float, float]] = {
     "capsule": (Solid(thud.Capsule(0.5, 1.0)), 2.0 * np.pi + np.pi, 1e-9),
     "mesh": (Mesh(WAVY, thud.Pose([1, 2, 3], [0.5, 0.5, 0.5, 0.5])), WAVY_AREA, 1e-12),
     "box mesh": (Mesh(box_mesh([1, 2, 3])), 88.0, 1e-12),
+    "patches": (
+        ImplicitPatches.from_field(lambda p: (p**2).sum(axis=1) - 1.0, [-1.2] * 3, [1.2] * 3, 1.2), 4.0 * np.pi, 1e-2
+    ),
     "blob": (Blobs([[0, 0, 0]], 1.0, 1.0, 0.5), 4.0 * np.pi * (1.0 - 0.5 ** (1 / 3)), 5e-3),
 }  # fmt: skip
 

@@ -11,7 +11,20 @@ from mpmath import exp, mp, mpf
 
 import thud
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.particles import Blobs, Disc, Mesh, ParticleSystem, Plane, Quadric, Rectangle, Solid, Surface, impact_map
+from thud.particles import (
+    Blobs,
+    Disc,
+    ImplicitPatches,
+    Mesh,
+    ParticleSystem,
+    Plane,
+    Quadric,
+    Rectangle,
+    Skeleton,
+    Solid,
+    Surface,
+    impact_map,
+)
 from thud.particles.crossings.drag_time import exact_phi_psi, phi_psi
 from thud.results import ParticleState
 
@@ -29,6 +42,8 @@ def scene() -> list[Any]:
         Solid(thud.Cone(0.5, 0.6), thud.Pose([0, 2, 0.5])),
         Mesh(thud.to_mesh(thud.Sphere(0.7)), thud.Pose([-1, 0, 1])),
         Blobs([[0, 0, 0.5], [0.5, 0.3, 0.6]], 0.8),
+        Skeleton([[[2.0, 2.0, 0.5], [1.5, 2.5, 1.0]]], 0.6),
+        ImplicitPatches.from_field(lambda p: ((p - [-1, 2, 1]) ** 2).sum(axis=1) - 0.25, [-2, 1, 0], [0, 3, 2], 0.5),
         Surface(thud.terrain.from_heights(z, 0.5, samples=2).surface),
     ]
 

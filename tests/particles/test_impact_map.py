@@ -358,14 +358,15 @@ def test_meshes_surfaces_and_blobs_have_maps() -> None:
         particles.Surface(surface, thud.Pose([0.5, -2, 0], [1, 0, 0, 0])),
         particles.Blobs([[-1, -4, 1], [0, -4, 1.5]], 1.5),
         Plane([0, 0, -3], [0, 0, 1]),
+        particles.ImplicitPatches.from_field(lambda p: ((p - [3, 3, 1]) ** 2).sum(axis=1) - 1, [1, 1, -1], [5, 5, 3], 1.0),
     ]
     system = rain()
     for combine in ("last", "add"):
         made = particles.impact_map(system, colliders, 0.0, 2.0, resolution=20, combine=combine)  # type: ignore[arg-type]
         impacts = system.impacts(colliders, 0.0, 2.0)
-        assert set(impacts.collider) == {0, 1, 2, 3}
+        assert set(impacts.collider) == {0, 1, 2, 3, 4}
         uv = particles.impact_coordinates(impacts, colliders)
-        np.testing.assert_allclose(made.data, slow_map(impacts, uv, 4, 20, 20, 0.0, 2.0, combine), rtol=1e-6)
+        np.testing.assert_allclose(made.data, slow_map(impacts, uv, 5, 20, 20, 0.0, 2.0, combine), rtol=1e-6)
     fine = particles.impact_map(system, colliders, 0.0, 2.0, resolution=1024)
     read = fine.decode()
     for k in range(3):

@@ -17,6 +17,7 @@ import pytest
 import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from tests.oracles.modal_sum import contact_seconds, modal_sum
 from thud.errors import InvalidInputError, MissingExtraError
@@ -479,6 +480,42 @@ def test_hail_on_a_roof_is_heard(tmp_path: Path) -> None:
         assert np.concatenate(blocks).tobytes() == whole.tobytes()
     written = write_sound(tmp_path / "hail.flac", system, colliders, 1.0, 2.0)
     assert np.abs(soundfile.read(tmp_path / "hail.flac")[0]).max() == pytest.approx(written.peak, abs=2.0**-23)
+
+
+def test_drops_with_drag_are_heard_when_and_as_hard_as_they_land() -> None:
+    rng, rate, wind = np.random.default_rng(16), 3.0, np.array([2.0, -1.0, -0.5])
+    position = np.column_stack([rng.uniform(-1.0, 1.0, (40, 2)), rng.uniform(1.0, 3.0, 40)])
+    velocity = np.array([1.0, 0.0, -6.0])
+    floor = Rectangle([-5.0, -5.0, 0.0], [10.0, 0.0, 0.0], [0.0, 10.0, 0.0], material=BELL)
+    system = ParticleSystem(
+        position, velocity, [0.0, 0.0, -9.81], lifetime=2.0, generations=1, mass=HAIL.mass, drag=rate * HAIL.mass, wind=wind
+    )
+    # v' = g - rate (v - wind), along z: when each is at the floor, and how fast.
+    last = wind[2] - 9.81 / rate
+
+    def fall(t: float, z: float) -> float:
+        return float(z + last * t - (velocity[2] - last) * np.expm1(-rate * t) / rate)
+
+    time = np.array([brentq(fall, 0.0, 2.0, args=(z,), xtol=1e-14) for z in position[:, 2]])
+    speed = np.abs(last + (velocity[2] - last) * np.exp(-rate * time))
+    place = (
+        position[:, :2] + wind[:2] * time[:, None] - (velocity - wind)[:2] * np.expm1(-rate * time)[:, None] / rate + 5.0
+    ) / 10.0
+    impacts = system.impacts([floor], 0.0, 2.0)
+    order = np.argsort(time)
+    np.testing.assert_allclose(impacts.time, time[order], rtol=0, atol=1e-12)
+    whole = render_sound(impacts, [floor], 0.0, 2.0)
+    none = np.zeros(len(time), np.int64)
+    samples = range(0, 96_000, 4_799)
+    exact = oracle((time[order], none, speed[order]), [BELL], 0.0, samples, place=place[order], restitution=0.5)
+    assert error_decibels(whole[::4_799], exact, np.abs(whole).max()) < -80.0
+    # Without drag it is another sound: they come earlier and harder.
+    free = ParticleSystem(position, velocity, [0.0, 0.0, -9.81], lifetime=2.0, generations=1, mass=HAIL.mass)
+    bare = render_sound(free.impacts([floor], 0.0, 2.0), [floor], 0.0, 2.0)
+    assert error_decibels(bare[::4_799], exact, np.abs(whole).max()) > -20.0
+    # In blocks it is the same, byte for byte.
+    blocks = list(sound_blocks(system, [floor], 0.0, 2.0, block_seconds=0.27))
+    assert np.concatenate(blocks).tobytes() == whole.tobytes()
 
 
 class Interrupted(Exception):

@@ -7,7 +7,7 @@ import pytest
 
 import thud
 from thud.errors import InvalidInputError
-from thud.particles import Blobs, Disc, Mesh, ParticleSystem, Plane, Quadric, Rectangle, Solid, scenes
+from thud.particles import Blobs, Disc, ImplicitPatches, Mesh, ParticleSystem, Plane, Quadric, Rectangle, Solid, scenes
 from thud.report.camera import Camera
 from thud.report.particle_view import SUN, Look, view
 from thud.report.rain_pictures import SPLAT, paint_scene, scene_camera
@@ -98,12 +98,13 @@ def test_splats_are_seen_where_particles_hit():
     assert 0 < first[0].sum() < textures[0].sum()
 
 
-@pytest.mark.parametrize("kind", ["mesh", "blobs", "solid"])
+@pytest.mark.parametrize("kind", ["mesh", "blobs", "patches", "solid"])
 def test_splats_on_rays_are_round_whatever_they_lie_on(kind):
     top = np.array([[-1, -1, 0.5], [1, -1, 0.5], [1, 1, 0.5], [-1, 1, 0.5]])
     collider = {
         "mesh": Mesh(thud.TriangleMesh(top, [[0, 1, 2], [0, 2, 3]])),
         "blobs": Blobs([[0, 0, 0], [0.6, 0, 0]], 1.5),
+        "patches": ImplicitPatches.from_field(lambda p: (p**2).sum(axis=1) - 1.0, [-1.1] * 3, [1.1] * 3, 0.55),
         "solid": Solid(thud.Box([1.0, 1.0, 0.5])),
     }[kind]
     camera = Camera([0.0, -1.0, 6.0], [0.0, 0.0, 0.5], field=0.4, width=120, height=80)

@@ -108,6 +108,7 @@ _TUPLES = {
     "stick_tree": "thud.dynamics.sticks.tuple_types:STICK_TREE",
     "stick_found": "thud.dynamics.sticks.tuple_types:STICK_FOUND",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
+    "path_field": "thud.particles.crossings.path_field:PATH_FIELD",
     "flights": "thud.particles.flight.flight_type:FLIGHTS",
 }
 

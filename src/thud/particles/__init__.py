@@ -14,6 +14,7 @@ _NAMES = {
     "DoseMap": "thud.particles.maps.dose_map",
     "ImpactMap": "thud.particles.maps.map_result",
     "Impactor": "thud.particles.sound.contact",
+    "ImplicitPatches": "thud.particles.colliders.implicit_patches",
     "Listener": "thud.particles.sound.listener",
     "MapImpacts": "thud.particles.maps.map_result",
     "Material": "thud.particles.sound.materials",
@@ -48,6 +49,7 @@ __all__ = [
     "DoseMap",
     "ImpactMap",
     "Impactor",
+    "ImplicitPatches",
     "Listener",
     "MapImpacts",
     "Material",
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from thud.particles.colliders.blobs import Blobs
     from thud.particles.colliders.collider import Collider
     from thud.particles.colliders.collider_set import ColliderSet
+    from thud.particles.colliders.implicit_patches import ImplicitPatches
     from thud.particles.colliders.mesh import Mesh
     from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
     from thud.particles.colliders.quadric import Quadric

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats, finite_array
+from thud._core.arrays import Floats
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
-from thud.particles.colliders.collider import Collider
+from thud.particles.colliders.field_collider import FieldCollider, checked_threshold, checked_weights
 from thud.particles.colliders.frame import widened
-from thud.particles.tolerances import LARGEST
-from thud.shapes.triangle_mesh import TriangleMesh
 
 
 @dataclass(frozen=True, eq=False)
-class Blobs(Collider):
+class Blobs(FieldCollider):
     """The surface f(p) = threshold, f a sum over balls of strength (1 - |p - centre|^2 / radius^2)^3 inside each.
 
     Balls melt into one another where they overlap; those of negative strength carve. World frame.
@@ -49,19 +47,12 @@ class Blobs(Collider):
         if np.abs(centers).max() > MESH_COORDINATE:
             row = int(np.argmax(np.abs(centers).max(axis=1)))
             raise InvalidInputError(f"centers: row {row} has a coordinate beyond {MESH_COORDINATE:g}, the limit of colliders")
-        radii, strengths = (_per_ball(getattr(self, name), name, len(centers)) for name in ("radii", "strengths"))
-        if (radii < 1.0 / LARGEST).any():
-            row = int(np.argmax(radii < 1.0 / LARGEST))
-            raise InvalidInputError(f"radii: row {row} is {radii[row]:g}, not positive or too small; expected metres")
-        if (strengths == 0.0).any():
-            raise InvalidInputError(f"strengths: row {int(np.argmax(strengths == 0.0))} is 0; leave the ball out")
-        threshold = finite_array(self.threshold, "threshold")
-        if threshold.ndim != 0 or threshold == 0.0:
-            raise InvalidInputError(f"threshold: expected a number that is not 0, got {self.threshold!r}")
+        radii, strengths = checked_weights(self.radii, self.strengths, len(centers), "ball")
+        threshold = checked_threshold(self.threshold)
         for name, value in (("centers", centers), ("radii", radii), ("strengths", strengths)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "threshold", float(threshold))
+        object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "_values", (centers, radii, strengths))
         self.check_response()
 
@@ -77,8 +68,9 @@ class Blobs(Collider):
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """What `blob_rows` reads, in its order: balls, tree over them, threshold, the largest coordinate."""
+        """See `FieldCollider`."""
         from thud.bvh.morton_tree import build_morton_tree
+        from thud.particles.crossings.path_field import BLOBS
 
         centers, radii, strengths = self._values
         balls = np.zeros((len(centers), 6))
@@ -89,7 +81,7 @@ class Blobs(Collider):
             balls[k, 4] = float(exact - Fraction(balls[k, 3]))
         boxes, skip, item = build_morton_tree(np.ascontiguousarray(np.concatenate(self._boxes(), axis=1)))
         reach = float(np.abs(centers).max() + radii.max())
-        return balls, boxes, skip, item, self.threshold, reach
+        return BLOBS, balls, np.empty((0, 0)), boxes, skip, item, self.threshold, reach, 0
 
     def _boxes(self) -> tuple[Floats, Floats]:
         centers, radii, _strengths = self._values
@@ -100,29 +92,6 @@ class Blobs(Collider):
         lower, upper = self._boxes()
         return widened(lower.min(axis=0), upper.max(axis=0))
 
-    def to_mesh(self, resolution: int = 48) -> TriangleMesh:
-        """The surface as a closed mesh, for `thud.imagespace` and for drawing.
-
-        Parameters
-        ----------
-        resolution : cells along the longest side of `box()`, 4 to 384; what is thinner than a cell may be missing
-        """
-        from thud.particles.colliders.field_mesh import field_mesh
-
-        return field_mesh(self.value, self.box(), self.threshold, resolution)
-
-    def earliest(
-        self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any
-    ) -> None:
-        """Improve the earliest crossing of each of the first rows (see `flights.py`); `place` is the collider's."""
-        from thud.particles.crossings.blob_path import blob_rows
-
-        blob_rows(0, rows, *self.arrays, place, paths, came, last, time, hit, normal, status)
-
-
-def _per_ball(value: npt.ArrayLike, name: str, count: int) -> Floats:
-    """(count,) numbers from as many or one."""
-    array = finite_array(value, name, limit=LARGEST)
-    if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
-        raise InvalidInputError(f"{name}: expected one number or one a ball ({count}), got shape {array.shape}")
-    return np.array(np.broadcast_to(array, count), dtype=np.float64)
+    def _inward(self, points: Floats) -> Floats:
+        # Beyond all reach the field is -threshold: what is meshed is the other side.
+        return -np.sign(self.threshold) * self.value(points)

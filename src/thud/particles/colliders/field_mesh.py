@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, NoSurfaceError
@@ -15,10 +14,8 @@ from thud.shapes.triangle_mesh import TriangleMesh
 _MOST_CELLS = 384
 
 
-def field_mesh(
-    value: Callable[[npt.ArrayLike], Floats], box: Floats, threshold: float, resolution: int
-) -> TriangleMesh:  # fmt: skip
-    """The surface value(p) = 0 within a box, which it does not reach, as a closed mesh.
+def field_mesh(inward: Callable[[Floats], Floats], box: Floats, resolution: int) -> TriangleMesh:
+    """The surface inward(p) = 0, negative within, in a box that it does not reach, as a closed mesh.
 
     Cells are 1 / resolution of the box's longest side. A vertex is the mean of where its cell's edges cross the surface, off it
     by about cell^2 / (4 radius of curvature). Sheets in one cell stay apart; what is thinner than a cell may be missing.
@@ -31,13 +28,11 @@ def field_mesh(
     cell = float((upper - lower).max()) / int(resolution)
     # The net ends a cell before the border: two on each side are outside of all.
     shape = np.ceil((upper - lower) / cell).astype(np.int64) + 4
-    # Beyond all reach the field is -threshold: what is meshed is the other side.
-    side = -1.0 if threshold > 0.0 else 1.0
     try:
-        net = surface_nets(lambda p: side * value(p), lower - 2.0 * cell, shape, cell, np.zeros(3, np.int64))
+        net = surface_nets(inward, lower - 2.0 * cell, shape, cell, np.zeros(3, np.int64))
     except NoSurfaceError:
         raise NoSurfaceError(
-            "threshold: the field reaches it in no cell; there is no surface, or it is thinner than a cell: raise `resolution`"
+            "resolution: the field changes its sign in no cell; there is no surface (see `threshold`), or it is thinner"
         ) from None
     a, b, c, d = (net.positions[net.quads[:, k]] for k in range(4))
     # Along the shorter diagonal.

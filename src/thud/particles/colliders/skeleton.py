@@ -13,15 +13,12 @@ from thud._core.arrays import Floats, finite_array
 from thud.constants import MESH_COORDINATE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
-from thud.particles.colliders.blobs import _per_ball
-from thud.particles.colliders.collider import Collider
+from thud.particles.colliders.field_collider import FieldCollider, checked_threshold, checked_weights
 from thud.particles.colliders.frame import widened
-from thud.particles.tolerances import LARGEST
-from thud.shapes.triangle_mesh import TriangleMesh
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton(Collider):
+class Skeleton(FieldCollider):
     """The surface f(p) = threshold, f the kernel of `Blobs` convolved along line segments.
 
     f is the sum over segments of strength 35 / (32 radius) times the integral of (1 - |p - x|^2 / radius^2)^3 along each, where
@@ -49,22 +46,15 @@ class Skeleton(Collider):
         segments = finite_array(self.segments, "segments", limit=MESH_COORDINATE).copy()
         if segments.ndim != 3 or segments.shape[1:] != (2, 3) or not len(segments):
             raise InvalidInputError(f"segments: expected (N, 2, 3) ends of at least one, got shape {segments.shape}")
-        radii, strengths = (_per_ball(getattr(self, name), name, len(segments)) for name in ("radii", "strengths"))
-        if (radii < 1.0 / LARGEST).any():
-            row = int(np.argmax(radii < 1.0 / LARGEST))
-            raise InvalidInputError(f"radii: row {row} is {radii[row]:g}, not positive or too small; expected metres")
+        radii, strengths = checked_weights(self.radii, self.strengths, len(segments), "segment")
         length = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
         if not (length > 0.0).all():
             raise InvalidInputError(f"segments: row {int(np.argmin(length))} has no length; a ball of `Blobs` is a point's")
-        if (strengths == 0.0).any():
-            raise InvalidInputError(f"strengths: row {int(np.argmax(strengths == 0.0))} is 0; leave the segment out")
-        threshold = finite_array(self.threshold, "threshold")
-        if threshold.ndim != 0 or threshold == 0.0:
-            raise InvalidInputError(f"threshold: expected a number that is not 0, got {self.threshold!r}")
+        threshold = checked_threshold(self.threshold)
         for name, value in (("segments", segments), ("radii", radii), ("strengths", strengths)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "threshold", float(threshold))
+        object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "_values", (segments, radii, strengths))
         self.check_response()
 
@@ -85,8 +75,9 @@ class Skeleton(Collider):
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """What `blob_rows` reads, in its order: segments, tree over them, threshold, the largest coordinate."""
+        """See `FieldCollider`."""
         from thud.bvh.morton_tree import build_morton_tree
+        from thud.particles.crossings.path_field import BLOBS
         from thud.particles.crossings.segment_field import ALONG, LENGTH, REACH, SEGMENT
 
         segments, radii, strengths = self._values
@@ -96,7 +87,8 @@ class Skeleton(Collider):
         rows[:, LENGTH], rows[:, REACH] = np.linalg.norm(run, axis=1), radii
         rows[:, ALONG : ALONG + 3] = run / rows[:, LENGTH, None]
         boxes, skip, item = build_morton_tree(np.ascontiguousarray(np.concatenate(self._boxes(), axis=1)))
-        return rows, boxes, skip, item, self.threshold, float(np.abs(segments).max() + radii.max())
+        reach = float(np.abs(segments).max() + radii.max())
+        return BLOBS, rows, np.empty((0, 0)), boxes, skip, item, self.threshold, reach, 0
 
     def _boxes(self) -> tuple[Floats, Floats]:
         segments, radii, _strengths = self._values
@@ -107,21 +99,6 @@ class Skeleton(Collider):
         lower, upper = self._boxes()
         return widened(lower.min(axis=0), upper.max(axis=0))
 
-    def to_mesh(self, resolution: int = 48) -> TriangleMesh:
-        """The surface as a closed mesh, for `thud.imagespace` and for drawing.
-
-        Parameters
-        ----------
-        resolution : cells along the longest side of `box()`, 4 to 384; what is thinner than a cell may be missing
-        """
-        from thud.particles.colliders.field_mesh import field_mesh
-
-        return field_mesh(self.value, self.box(), self.threshold, resolution)
-
-    def earliest(
-        self, rows: int, place: int, paths: Any, came: Any, last: Any, time: Any, hit: Any, normal: Any, status: Any
-    ) -> None:
-        """Improve the earliest crossing of each of the first rows (see `flights.py`); `place` is the collider's."""
-        from thud.particles.crossings.blob_path import blob_rows
-
-        blob_rows(0, rows, *self.arrays, place, paths, came, last, time, hit, normal, status)
+    def _inward(self, points: Floats) -> Floats:
+        # Beyond all reach the field is -threshold: what is meshed is the other side.
+        return -np.sign(self.threshold) * self.value(points)

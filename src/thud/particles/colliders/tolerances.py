@@ -33,3 +33,16 @@ QUADRIC_ZERO = 1e-12
 #: part of its size squared; below, the normal would have fewer than four digits.
 PLANAR_SINE = 1e-12
 POLYGON_AREA = 1e-12
+
+#: Tetrahedra are flat whose volume, six times, is below this part of the cube of their longest edge: barycentric coordinates
+#: would have fewer than six digits.
+TETRAHEDRON_FLAT = 1e-10
+
+#: Control values of neighbouring tetrahedra agree on their common face within this part of the largest of both: many times the
+#: roundoff of making them. They are then made the same.
+PATCHES_JUMP = 1e-9
+
+#: A tetrahedron holds no surface if all its control values have one sign and are farther from 0 than this part of the largest.
+#: A surface within roundoff of a face would else be taken for none on one side of it, and be passed before the side is known on
+#: the other: paths are right to some 1e-10 of a tetrahedron a million times its size away from the origin.
+PATCHES_CLEAR = 1e-6

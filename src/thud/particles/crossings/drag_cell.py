@@ -1,9 +1,10 @@
-"""A path with drag over a cell of time: a parabola, but for what it is off.
+"""A path over a cell of time: a parabola; with drag, but for what it is off.
 
     p(m + s) = x + g + v s + (1 + c) h s^2 + d,   p'(m + s) = v + 2 (1 + c') h s + d',   |s| <= w,
 
-c and c' no larger than `bend`, d and d' than `off` and `off_speed` along each axis. Short cells are expanded about their middle
-(`drag_time.py`). Over long ones the path is a line with its last velocity, and what is left of the exponential is in d.
+c and c' no larger than `bend`, d and d' than `off` and `off_speed` along each axis. Without drag d is roundoff. Short cells are
+expanded about their middle (`drag_time.py`). Over long ones the path is a line with its last velocity, and what is left of the
+exponential is in d.
 """
 
 from __future__ import annotations
@@ -43,3 +44,17 @@ def dragged_cell(local, m, w):
     off = one * one * pull * spread * (1.0 + noise) + noise * (local[SIZE] + m * (fast + one * pull) + one * one * pull)
     off_speed = one * pull * early * (1.0 + noise) + noise * (fast + one * pull)
     return g, v, (0.0, 0.0, 0.0), off, off_speed, 0.0
+
+
+@exact_device
+def path_cell(local, m, w):
+    """(g, v, h, off, off_speed, bend) of the cell m +- w of any path; outward rounded."""
+    if local[DRAG] != 0.0:
+        return dragged_cell(local, m, w)
+    fast = abs(local[V]) + abs(local[V + 1]) + abs(local[V + 2])
+    pull = abs(local[A]) + abs(local[A + 1]) + abs(local[A + 2])
+    h = (0.5 * local[A], 0.5 * local[A + 1], 0.5 * local[A + 2])
+    g = (m * (local[V] + m * h[0]), m * (local[V + 1] + m * h[1]), m * (local[V + 2] + m * h[2]))
+    v = (local[V] + m * local[A], local[V + 1] + m * local[A + 1], local[V + 2] + m * local[A + 2])
+    off = 8.0 * UNIT_ROUNDOFF * (local[SIZE] + m * (fast + m * pull))
+    return g, v, h, off, 4.0 * UNIT_ROUNDOFF * (fast + m * pull), 0.0

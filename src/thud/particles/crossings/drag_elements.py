@@ -14,7 +14,7 @@ from thud.particles.colliders.element_arrays import COLLIDER, KIND, PART, SINGUL
 from thud.particles.crossings.double_double import dd_shifted
 from thud.particles.crossings.drag_box import dragged_narrow, dragged_pieces
 from thud.particles.crossings.drag_plane import dragged_plane_roots
-from thud.particles.crossings.drag_quadric import CELL_STACK, OUT, near_singular, quadric_crossing, quadric_value
+from thud.particles.crossings.drag_quadric import near_singular, quadric_crossing
 from thud.particles.crossings.drag_time import dragged_place, dragged_velocity, psi, when_phi
 from thud.particles.crossings.element_rows import may_meet
 from thud.particles.crossings.elements import (
@@ -26,7 +26,11 @@ from thud.particles.crossings.elements import (
     quadric_coefficients,
     singular_normal,
 )
+from thud.particles.crossings.interval_scan import CELL_STACK, SEARCH
 from thud.particles.crossings.path_columns import DRAG, LOCAL, PATH_DRAG, SIZE, TURNS, A, V, X
+from thud.particles.crossings.path_field import OUT, PathField
+from thud.particles.crossings.path_field import QUADRIC as QUADRIC_FIELD
+from thud.particles.crossings.quadric_field import quadric_value
 from thud.particles.crossings.tolerances import DRAG_BOX, DRAG_FARTHEST, PATH_SLACK, SINGULAR_NEAR
 
 _I = np.int64
@@ -74,8 +78,8 @@ def times_in_element(boxes, e, local, reach):
     return begin, end
 
 
-@exact_kernel(inner="elements, i8, f8[::1], vec3, i8, f8, f8[:,::1], f8[::1]")
-def dragged_crossing(elements, e, local, came, is_last, reach, cells, out):
+@exact_kernel(inner="elements, i8, path_field, f8[::1], vec3, i8, f8, f8[::1], f8[:,::1], f8[::1]")
+def dragged_crossing(elements, e, field, local, came, is_last, reach, search, cells, out):
     """(time, status): the earliest time in [0, reach] at which a path crosses an element within its bounds; inf if it does not;
     status 1: none is before, but the search came to its limit. Starts on the element as in `element_crossing`."""
     kind, rate = elements.ints[e, KIND], local[DRAG]
@@ -111,15 +115,15 @@ def dragged_crossing(elements, e, local, came, is_last, reach, cells, out):
         return math.inf, _I(0)
     first = max(first, begin)
     # Where it comes into the box its side is known; not where it starts on the surface.
-    side, start = _I(0), 2.0 * abs(c[0][0])
+    side, start = 0.0, 2.0 * abs(c[0][0])
     if first > 0.0 or not on:
         start, h = 0.0, quadric_value(elements.reals, e, local, first)
-        side = _I(1) if h > 0.0 else _I(-1)
-    return quadric_crossing(elements, e, local, first, last, side, start, cells, out)
+        side = 1.0 if h > 0.0 else -1.0
+    return quadric_crossing(elements, e, field, local, first, last, side, start, search, cells, out)
 
 
-@exact_kernel(inner="elements, f8[::1], vec3, i8, i8, f8, f8[:,::1], f8[::1]")
-def earliest_dragged(elements, local, came, last_collider, last_part, reach, cells, out):
+@exact_kernel(inner="elements, f8[::1], vec3, i8, i8, f8, f8[::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[::1]")
+def earliest_dragged(elements, local, came, last_collider, last_part, reach, search, cells, out, which, spans, none):
     """(time, element, status) of the earliest crossing of a path with any element up to `reach`; element -1: none."""
     best, found, doubt = min(reach, DRAG_FARTHEST), _I(-1), _I(0)
     if not best > 0.0:
@@ -144,7 +148,10 @@ def earliest_dragged(elements, local, came, last_collider, last_part, reach, cel
         if same and last_part == -2 - elements.ints[e, PART]:
             continue
         is_last = _I(1 if same and last_part == elements.ints[e, PART] else 0)
-        t, status = dragged_crossing(elements, e, local, came, is_last, reach, cells, out)
+        which[0] = e
+        singular = 0.0 if elements.ints[e, SINGULAR] == REGULAR else 1.0
+        field = PathField(_I(QUADRIC_FIELD), elements.reals, spans, singular, which, spans, which, none)
+        t, status = dragged_crossing(elements, e, field, local, came, is_last, reach, search, cells, out)
         if t < best or (t == best and t < math.inf and (found < 0 or e < found)):
             best, found, doubt = t, e, status
             if best > 0.0:
@@ -170,14 +177,17 @@ def dragged_element_rows(start, stop, elements, paths, came, last, time, hit, no
 
     status is set to 1 where the search came to its limit: the time is then a lower bound.
     """
-    local, cells, out = np.zeros(LOCAL), np.empty((CELL_STACK, 2)), np.empty(OUT)
+    local, search, cells, out = np.zeros(LOCAL), np.empty(SEARCH), np.empty((CELL_STACK, 2)), np.empty(OUT)
+    which, spans, none = np.empty(1, np.int64), np.empty((0, 2)), np.empty(0)
     for row in range(start, stop):
         for k in range(9):
             local[X + k] = paths[row, k]
         local[DRAG] = paths[row, PATH_DRAG]
         local[SIZE] = max(abs(local[X]), abs(local[X + 1]), abs(local[X + 2]))
         before = (came[row, 0], came[row, 1], came[row, 2])
-        best, found, doubt = earliest_dragged(elements, local, before, last[row, 0], last[row, 1], time[row], cells, out)
+        best, found, doubt = earliest_dragged(
+            elements, local, before, last[row, 0], last[row, 1], time[row], search, cells, out, which, spans, none
+        )  # fmt: skip
         if found < 0:
             continue
         collider = elements.ints[found, COLLIDER]

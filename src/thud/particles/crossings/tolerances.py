@@ -60,26 +60,30 @@ TRIANGLE_SIDE = 4.0 * UNIT_ROUNDOFF
 #: of their roundoff.
 TRIANGLE_FLAT = 2.0**-96
 
-#: Blobs (`crossings/blob_path.py`). Cells of time are halved down to this part of the time that a path spends within reach of
-#: the balls: two crossings closer to each other than that may be taken for none.
-BLOB_RESOLUTION = 2.0**-40
+#: Fields along paths (`crossings/interval_scan.py`). Cells of time are halved down to this part of the time that a path spends
+#: within reach of blobs or segments, or in a tetrahedron: two crossings closer to each other than that may be taken for none.
+#: With drag and a quadric, whose search may have no end, down to this part of their own time.
+FIELD_RESOLUTION = 2.0**-40
+DRAG_RESOLUTION = 2.0**-44
 
 #: Nor shorter than this part of the time at which they end, some roundoffs: their ends would be the same.
-BLOB_SHORTEST = 8.0 * UNIT_ROUNDOFF
+FIELD_SHORTEST = 8.0 * UNIT_ROUNDOFF
 
 #: Nor are cells halved further over which h changes by no more than this many times the roundoff of one value: halves would
-#: tell no more. Values with 32 digits are right to the other part.
-BLOB_NOISE = 4.0
+#: tell no more. Values with 32 digits are right to the other part, of blobs; of tetrahedra to this part of floats' roundoff.
+FIELD_NOISE = 4.0
 BLOB_EXACT = 1e-29
+TETRAHEDRON_EXACT = 64.0 * UNIT_ROUNDOFF
 
 #: Fields of segments are right to this part: an extreme nearer to 0 is a touch.
 SEGMENT_EXACT = 1e-12
 
 #: Most cells of one search (a count): a generic one takes ten to fifty, a touch some hundred. Then the answer is a lower bound.
-BLOB_CELLS = 8192
+FIELD_CELLS = 8192
 
-#: Most steps of Newton's method in a bracket (a count); it takes about six, halving alone some fifty.
-BLOB_STEPS = 200
+#: A path goes on from one tetrahedron to the next without a gap if it is in the next one within this part of the time: roots of
+#: paths with drag are right to FILTER_ERROR.
+TETRAHEDRON_JOIN = 1e-12
 
 #: The float64 filter of elementary colliders. Roundoff of a coefficient of h, times the sum of its terms' magnitudes: up to
 #: sixteen operations. Times this close to each other, relatively, are not separated by it. A crossing whose error is proven
@@ -142,13 +146,6 @@ DRAG_FARTHEST = 4e30
 #: which a further one gains nothing: any of them is late enough.
 DRAG_STEPS = 128
 DRAG_CLOSE = 1e-3
-
-#: Paths with drag and quadrics (`crossings/drag_quadric.py`), as for blobs: cells of time are halved down to this part of
-#: their own time, nor over which h changes by no more than DRAG_NOISE times the roundoff of one value. Most cells of one search
-#: (a count): a generic one takes ten to fifty. Then the answer is a lower bound.
-DRAG_RESOLUTION = 2.0**-44
-DRAG_NOISE = 4.0
-DRAG_CELLS = 8192
 
 #: The box of a quadric is widened by this part of it, where its side is told from roundoff.
 DRAG_BOX = 1e-6

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, Ints
 from thud.particles.colliders.element import any_tangents
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric, QuadricForm
@@ -208,3 +208,10 @@ def in_tile(uv: Floats, column: Any, row: Any, side: Any) -> Floats:
     size = np.asarray(side)
     inside = np.where((size < 1.0)[..., None], np.minimum(uv, 1.0 - TILE_MARGIN), uv)
     return (inside + np.stack([column, row], axis=-1)) * size[..., None]
+
+
+def tile_of(uv: Floats, side: int) -> tuple[Ints, Floats]:
+    """Tile and coordinates within it of coordinates in an atlas."""
+    column_row = np.clip(np.floor(uv * side), 0, side - 1)
+    local = np.clip(uv * side - column_row, 0.0, 1.0)
+    return (column_row[:, 0] + side * column_row[:, 1]).astype(np.int64), local

@@ -2,7 +2,8 @@
 
 Planes and quadrics have charts (`element_charts.py`); a solid is an atlas of them, one tile a piece; a mesh is an atlas of
 charts of neighbouring faces (`mesh_atlas.py`), or has texture coordinates of its own; a displaced surface has its displacement
-map, blobs a tile a ball. Every kind also leads from coordinates back to points, but for quadrics without a name.
+map, blobs a tile a ball, patches one a tetrahedron (`patch_charts.py`). Every kind also leads from coordinates back to points,
+but for quadrics without a name.
 """
 
 from __future__ import annotations
@@ -19,14 +20,26 @@ from thud.gates import as_size
 from thud.particles.colliders.blobs import Blobs
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.collider_set import ColliderSet, as_set
+from thud.particles.colliders.implicit_patches import ImplicitPatches
 from thud.particles.colliders.mesh import Mesh
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.colliders.quadric import Quadric
 from thud.particles.colliders.skeleton import Skeleton
 from thud.particles.colliders.solid import Solid
 from thud.particles.colliders.surface import Surface
-from thud.particles.maps.element_charts import AROUND, CHART_KIND, CHART_WIDTH, Chart, in_tile, piece_chart, tiled, tiles
+from thud.particles.maps.element_charts import (
+    AROUND,
+    CHART_KIND,
+    CHART_WIDTH,
+    Chart,
+    in_tile,
+    piece_chart,
+    tile_of,
+    tiled,
+    tiles,
+)
 from thud.particles.maps.mesh_atlas import given_atlas, mesh_atlas
+from thud.particles.maps.patch_charts import PatchCharts
 from thud.particles.maps.tolerances import FLAT_OVERLAP
 
 #: Half the side of the window through which colliders without end are seen, metres, unless the caller says otherwise.
@@ -62,7 +75,7 @@ class ElementCharts:
 
     def points(self, uv: Floats) -> Floats:
         """See `ColliderCharts`."""
-        tile, local = _tile_of(uv, self.side)
+        tile, local = tile_of(uv, self.side)
         out = np.full((len(uv), 3), np.nan)
         for k in np.unique(tile):
             if 0 <= k < len(self.charts):
@@ -176,7 +189,7 @@ class BlobCharts:
         """See `ColliderCharts`."""
         from thud.particles.flight.system import ParticleSystem
 
-        tile, local = _tile_of(uv, self.side)
+        tile, local = tile_of(uv, self.side)
         out = np.full((len(uv), 3), np.nan)
         rows = np.flatnonzero(tile < len(self.centers))
         if not len(rows):
@@ -213,13 +226,6 @@ def _folded(uv: Floats) -> Floats:
     return np.asarray(d / np.linalg.norm(d, axis=1, keepdims=True))
 
 
-def _tile_of(uv: Floats, side: int) -> tuple[Ints, Floats]:
-    """Tile and coordinates within it of coordinates in an atlas."""
-    column_row = np.clip(np.floor(uv * side), 0, side - 1)
-    local = np.clip(uv * side - column_row, 0.0, 1.0)
-    return (column_row[:, 0] + side * column_row[:, 1]).astype(np.int64), local
-
-
 def charts_of(collider: Collider, extent: float) -> ColliderCharts:
     """The coordinates of a collider of any kind."""
     if isinstance(collider, (Plane, Rectangle, Disc, Polygon, Quadric)):
@@ -234,6 +240,8 @@ def charts_of(collider: Collider, extent: float) -> ColliderCharts:
         return BlobCharts(collider, np.asarray(collider.centers))
     if isinstance(collider, Skeleton):
         return BlobCharts(collider, np.asarray(collider.segments).mean(axis=1))
+    if isinstance(collider, ImplicitPatches):
+        return PatchCharts(collider)
     raise UnsupportedQueryError(f"colliders: {type(collider).__name__} has no two-dimensional coordinates")
 
 

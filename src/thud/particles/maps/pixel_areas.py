@@ -3,6 +3,7 @@
 - meshes: faces cut at the borders of pixels, exact but for roundoff
 - planes and quadrics: |dp/du x dp/dv| in closed form, by 4 x 4 Gauss points a pixel; where a disc's rim, a polygon's outline or
   a clip crosses a pixel, by 16 x 16 points that lie on the collider or not
+- implicit patches: by their slant at 4 x 4 places a pixel
 - displaced surfaces and blobs: 4 x 4 squares a pixel, two triangles each, between points of the surface
 """
 
@@ -17,6 +18,7 @@ from thud._core.arrays import Floats
 from thud.particles.colliders.planar import Disc, Plane, Polygon, Rectangle
 from thud.particles.maps.element_charts import AROUND, CHART_KIND, SHEETS, Chart
 from thud.particles.maps.parameters import ElementCharts, MeshCharts
+from thud.particles.maps.patch_charts import PatchCharts
 from thud.particles.maps.tolerances import TILE_MARGIN
 
 #: Gauss points a side of a pixel, points a side where a border crosses it, squares a side of what is sampled (counts).
@@ -36,6 +38,8 @@ def pixel_areas(charts: Any, p: int, q: int) -> Floats:
         for k, (piece, chart) in enumerate(zip(charts.pieces, charts.charts)):
             _add_piece(piece, chart, k % charts.side, k // charts.side, charts.side, out)
         return out
+    if isinstance(charts, PatchCharts):
+        return charts.areas(p, q)
     return _sampled(charts, p, q)
 
 

@@ -32,3 +32,7 @@ SPLAT_DEPTH = 0.8
 #: A pixel of a dose map that was hit, but in which no area was found, counts this part of its collider's mean pixel: of 16 x 16
 #: points in it none lay on the surface.
 LEAST_PIXEL = 1.0 / 256.0
+
+#: Rays into a tetrahedron begin and end this part of their length beyond it; and a mean slope of f below this part of what it
+#: is made of has no direction.
+PATCH_BEYOND = 1e-9

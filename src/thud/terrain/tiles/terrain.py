@@ -507,9 +507,9 @@ class Terrain(Shape):
         position : (3,) or (N, 3) where they are, metres
         motion : (3,) or (N, 3) where they want to go from there
         radius : metres
-        method : "slide": no camera ever comes nearer to the surface than its radius, if it was not at the start; where land ends
-            there is no wall. "euve": the one pass of the paper, faces only, trees in the frustum of `look` only, which lets
-            cameras through
+        method : "slide": no camera ever comes nearer to the surface than its radius, if it was not at the start; where land
+            ends there is no wall. "euve": the one pass of the paper, faces only, trees in the frustum of `look` only, which
+            lets cameras through
         near : distance of the near plane, if that is to be checked: the radius must be larger, or the picture cuts the ground
 
         Returns
