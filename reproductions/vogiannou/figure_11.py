@@ -27,7 +27,7 @@ from thud.mesh.volumes import surfaces_meet, surviving_levels
 from thud.pose import Pose
 
 #: (objects, frames, levels with mappings)
-COUNTS = {"ci": (40, 2, (0, 1, 2)), "standard": (600, 24, (0, 1, 3, 6, 8)), "full": (600, 840, (0, 1, 2, 3, 4, 5, 6, 8))}
+COUNTS = {"ci": (40, 2, (0, 1, 2)), "standard": (600, 48, (0, 1, 3, 6, 8)), "full": (600, 840, (0, 1, 2, 3, 4, 5, 6, 8))}
 BOUNDINGS = ("sphere", "aabb", "obb", "kdop")
 SCENES = ("torus", "torus, entangled", "plane")
 #: Spacing of the crowd in radii; how far a collision pushes each of two objects, and how often a frame.
