@@ -319,9 +319,9 @@ class HeightField(Shape):
 def _as_heights(heights: npt.ArrayLike) -> npt.NDArray[Any]:
     if isinstance(heights, np.ma.MaskedArray) and np.ma.is_masked(heights):
         if heights.dtype.kind != "f":
-            kind = heights.dtype
+            dtype = heights.dtype
             raise InvalidInputError(
-                f"heights: masked {kind} have no NaN for a hole; use .astype(float), or fill and name `hole`"
+                f"heights: masked {dtype} have no NaN for a hole; use .astype(float), or fill and name `hole`"
             )
         heights = heights.filled(np.nan)
     array = number_array(heights, "heights")

@@ -336,6 +336,28 @@ def test_wrong_bounds_of_a_displaced_tile_are_found_by_verify(name):
         broken.verify()
 
 
+@pytest.mark.parametrize("change", ["upper", "lower", "narrow", "none"])
+def test_bounding_maps_that_do_not_hold_the_surface_are_found_by_verify(change):
+    # With the right checksum queries culled what was there, also of stores that were said to be of unknown origin.
+    data = record("displaced", (0, 0), seed=3, rows=9, columns=9)
+
+    def lengths(values):
+        if change == "upper":
+            values[: len(values) // 2] -= 0.3
+        elif change == "lower":
+            values[len(values) // 2 :] += 0.3
+        elif change == "narrow":
+            # Lengths that meet, in all quads alike.
+            values[:] = values.mean()
+
+    broken = Tile(with_section(data, DISPLACED, "lengths", lengths))
+    if change == "none":
+        broken.verify()
+    else:
+        with pytest.raises(DamagedStoreError, match="bounding maps, quad"):
+            broken.verify()
+
+
 def test_a_tile_beyond_the_bounds_is_found_by_verify(whole, tmp_path):
     # Queries said so, verify did not.
     data = record("heights", (1, 1), seed=32, rows=13, columns=17)

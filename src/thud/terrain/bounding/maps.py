@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.decorators import exact_device
+from thud._core.threads import run_rows
 from thud.errors import InvalidInputError
 from thud.terrain.bounding.batch import UNCONVERGED, quad_arrays, solve_quads
 from thud.terrain.bounding.fallback import bound_extremes
 from thud.terrain.bounding.tolerances import FLAT_THIN, FLAT_VOLUME
-from thud.terrain.bounding.volume import EXTREME, cell_growth, volume_points
+from thud.terrain.bounding.volume import EXTREME, cell_growth, holding_rows, volume_points
 
 Array = npt.NDArray[np.float64]
 Samples = tuple[Array, Array, Array]
@@ -219,6 +220,31 @@ def bounding_maps(
     return BoundingMaps(sides, ratio, quads, lengths, codes, flat, np.flatnonzero(unconverged))
 
 
+def loose_quad(maps: BoundingMaps, get_samples: Callable[[npt.NDArray[np.int64]], Samples], slack: float) -> int:
+    """A quad with a volume that does not hold its samples even when it grows by `slack` more than its code says; -1: none.
+
+    get_samples : as for `bounding_maps`
+    """
+    begins = maps.quads.astype(np.int64)
+    for rows in _batches(maps.sides.astype(np.int64), maps.ratio, False):
+        side, coarsest = int(maps.sides[rows[0]]), int(begins[rows[0], 2])
+        p, r, l = quad_arrays(*get_samples(rows), side * maps.ratio)
+        size = coarsest
+        while size >= FINEST:
+            points, cells = (side // size + 1) ** 2, (side // size) ** 2
+            lengths, codes = level_offsets(side, coarsest, size)
+            at = (begins[rows, 0] + lengths)[:, None] + np.arange(2 * points)
+            pairs = np.ascontiguousarray(maps.lengths[at].reshape(len(rows), 2, side // size + 1, -1).swapaxes(0, 1))
+            at = (begins[rows, 1] + codes)[:, None] + np.arange(cells)
+            code = np.ascontiguousarray(maps.codes[at].reshape(len(rows), side // size, -1))
+            holds = np.empty(len(rows), np.uint8)
+            run_rows(holding_rows, len(rows), 1, p, r, l, size * maps.ratio, pairs[0], pairs[1], code, slack, holds)
+            if not holds.all():
+                return int(rows[np.argmin(holds)])
+            size //= 2
+    return -1
+
+
 def _put(flat: npt.NDArray[np.generic], begin: npt.NDArray[np.int64], values: npt.NDArray[np.generic]) -> None:
     """Each row of `values` to where it begins in `flat`."""
     rows = values.reshape(len(values), -1)
@@ -266,4 +292,4 @@ def _batches(sides: npt.NDArray[np.int64], ratio: int, progress: bool) -> Iterat
         print(f"\rbounding maps: {time.monotonic() - begin:.0f} s                    ", file=sys.stderr, flush=True)
 
 
-__all__ = ["EXTREME", "BoundingMaps", "bounding_maps", "cells_before", "coarsest_size", "lengths_before"]
+__all__ = ["EXTREME", "BoundingMaps", "bounding_maps", "cells_before", "coarsest_size", "lengths_before", "loose_quad"]

@@ -214,12 +214,12 @@ def is_extreme(p, r, l, upper, lower, ct, cs, step):
 
 
 @exact_kernel(
-    inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, i8, f8, f8[:,::1], f8[:,::1], i8[::1]"
+    inner="f8[:,:,::1], f8[:,:,::1], f8[:,::1], f4[:,::1], f4[:,::1], i8, i8, i8, f8, f8, f8[:,::1], f8[:,::1], i8[::1]"
 )
-def holds_samples(p, r, l, upper, lower, ct, cs, step, code, facing, points, planes, last):
-    """Whether the cell's volume at this growth code surely holds all its samples. last: the sample that failed last, and how
-    many planes the volume has."""
-    cell_points(p, r, upper, lower, ct, cs, step, growth_of_code(code), points)
+def holds_samples(p, r, l, upper, lower, ct, cs, step, growth, facing, points, planes, last):
+    """Whether the cell's volume with this growth surely holds all its samples. last: the sample that failed last, and how many
+    planes the volume has."""
+    cell_points(p, r, upper, lower, ct, cs, step, growth, points)
     centre = load3(points, 0, 0)
     extent = _extent(points, centre)
     furthest = max(abs(centre[0]), abs(centre[1]), abs(centre[2])) + extent
@@ -286,7 +286,8 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
                     below, above, pace = np.int64(-1), np.int64(EXTREME), np.int64(1)
                     trial = np.int64(0)
                     while above - below > 1:
-                        holds = holds_samples(p, r, l, upper, lower, ct, cs, step, trial, facing, points, planes, last)
+                        growth = growth_of_code(trial)
+                        holds = holds_samples(p, r, l, upper, lower, ct, cs, step, growth, facing, points, planes, last)
                         if holds:
                             above = trial
                         else:
@@ -309,6 +310,26 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
                     two = sub(load3(points, 2, 0), load3(points, 1, 0))
                     area = 0.5 * np.sqrt(norm2(cross(one, two)))
                     volume_out[quad, ct, cs, 1] = area * np.sqrt(area)
+
+
+@exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, f4[:,:,::1], f4[:,:,::1], u1[:,:,::1], f8, u1[::1]")
+def holding_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_in, slack, holds_out):
+    """Whether the volumes of all cells of quads [start, stop), grown by `slack` more than their codes say, hold their
+    samples. A cell that is EXTREME has none."""
+    points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(2, np.int64)
+    cells = upper_in.shape[1] - 1
+    for quad in range(start, stop):
+        p, r, l, upper, lower = p_in[quad], r_in[quad], l_in[quad], upper_in[quad], lower_in[quad]
+        facing = quad_facing(p, r)
+        holds_out[quad] = 1
+        for ct in range(cells):
+            for cs in range(cells):
+                code = np.int64(code_in[quad, ct, cs])
+                if code < EXTREME:
+                    last[0] = 0
+                    growth = growth_of_code(code) + slack
+                    if not holds_samples(p, r, l, upper, lower, ct, cs, step, growth, facing, points, planes, last):
+                        holds_out[quad] = 0
 
 
 @exact_kernel("f8[:,:,::1], f8[:,:,::1], f4[:,::1], f4[:,::1], u1[:,::1], i8, f8[:,:,:,::1]")

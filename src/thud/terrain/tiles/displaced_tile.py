@@ -11,7 +11,7 @@ import numpy.typing as npt
 from thud.constants import MESH_COORDINATE
 from thud.errors import DamagedStoreError, FileFormatError, InvalidInputError
 from thud.terrain import surface_check as check
-from thud.terrain.bounding.maps import quad_offsets
+from thud.terrain.bounding.maps import loose_quad, quad_offsets
 from thud.terrain.rim import face_boxes, rim_bits
 from thud.terrain.surface import DisplacedSurface
 from thud.terrain.surface_arrays import COUNT, FIRST, LEAST, MATERIAL, QUAD, SIDE, V3, SurfaceArrays
@@ -197,10 +197,8 @@ def _check_index(index: SurfaceIndex, bare: SurfaceArrays) -> None:
 
 
 def check_displaced(record: Record, arrays: TileArrays) -> None:
-    """Named error unless spheres hold their patches, and planes, boxes, rims and falls are those of the surface.
-
-    Bounding maps are what queries are quick by, and the optimum of a search; they are not searched for again.
-    """
+    """Named error unless spheres hold their patches, planes, boxes, rims and falls are those of the surface, and the volumes of
+    its bounding maps hold its samples. (Maps are the optimum of a search, which is not made again.)"""
     surface = displaced_shape(record, arrays)
     points, first = _block_points(surface, arrays.blocks, arrays.origin)
     fault = int(sphere_fault(arrays.links, arrays.nodes, points, first))
@@ -209,6 +207,14 @@ def check_displaced(record: Record, arrays: TileArrays) -> None:
     name = _wrong_bounds(surface)
     if name:
         raise DamagedStoreError(f"{name}: they are not those of the surface")
+
+    def get(rows: npt.NDArray[np.int64]) -> tuple[Any, Any, Any]:
+        samples = surface.quad_samples(rows)
+        return samples.position, samples.direction, samples.length
+
+    quad = loose_quad(surface.bounding_maps(), get, BOUND_SLACK)
+    if quad >= 0:
+        raise DamagedStoreError(f"bounding maps, quad {quad}: a volume does not hold its samples")
 
 
 def _wrong_bounds(surface: DisplacedSurface) -> str:
