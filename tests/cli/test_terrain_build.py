@@ -63,6 +63,15 @@ def test_a_flight_never_enters_the_ground(fault):
                 assert len(found.number) == 0
 
 
+@pytest.mark.parametrize("command", ["picture", "fly"])
+def test_pictures_are_png_by_name_too(fault, tmp_path, command):
+    # A file named .jpg once held a PNG.
+    result = run(command, fault, "--out", tmp_path / "relief.jpg")
+    assert result.exit_code == 1
+    assert "--out: expected a name that ends in .png" in result.output
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_picture_of_it(fault, tmp_path):
     result = run("picture", fault, "--out", tmp_path / "relief.png", "--size", 300)
     assert result.exit_code == 0, result.output

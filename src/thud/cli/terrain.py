@@ -27,6 +27,15 @@ def errors(command: str) -> Iterator[None]:
         raise typer.Exit(1) from error
 
 
+def png_file(path: Path) -> Path:
+    """A picture's name; named error unless it ends in .png."""
+    from thud.errors import InvalidInputError
+
+    if path.suffix.lower() != ".png":
+        raise InvalidInputError(f"--out: expected a name that ends in .png, got {path.name!r}")
+    return path
+
+
 @app.command("info")
 def info(
     path: Folder,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thud.cli.terrain import Folder, app, errors
+from thud.cli.terrain import Folder, app, errors, png_file
 
 Point = tuple[float, float]
 
@@ -27,7 +27,7 @@ def fly(
     """Fly low over the terrain, from one place to another. The camera sinks until it meets the ground, slides along it, and
     climbs where it would stand still."""
     with errors("fly"):
-        _fly(path, start, end, speed, rate, seconds, radius, out)
+        _fly(path, start, end, speed, rate, seconds, radius, png_file(out) if out is not None else None)
 
 
 def _fly(

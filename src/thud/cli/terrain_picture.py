@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thud.cli.terrain import Folder, app, errors
+from thud.cli.terrain import Folder, app, errors, png_file
 
 
 @app.command("picture")
@@ -25,5 +25,5 @@ def picture(
         from thud.terrain.tiles.terrain import Terrain
 
         with Terrain.open(path) as terrain:
-            columns, rows = relief_picture(terrain, out, size=size, bounds=bounds)
+            columns, rows = relief_picture(terrain, png_file(out), size=size, bounds=bounds)
         typer.echo(f"wrote {out}, {columns} x {rows} pixels")
