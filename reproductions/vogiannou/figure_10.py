@@ -221,7 +221,8 @@ def _statements(report: Report, mean, error, counters, levels, deepest: int, stu
         report.compare(
             "(Ours) Compact offsets make spheres with 6 levels at least 10 % faster than DFSPM does.",
             f"{faster_by:.1f} %.",
-            faster_by >= 10.0,
+            None,
+            "holds" if faster_by >= 10.0 else "differs",
         )
     worst = max(error.values())
     report.compare(
