@@ -103,10 +103,10 @@ _TUPLES = {
     "moved": "thud.dynamics.characters.tuple_types:MOVED",
     "stick_points": "thud.dynamics.sticks.tuple_types:STICK_POINTS",
     "stick_net": "thud.dynamics.sticks.tuple_types:STICK_NET",
-    "stick_pairs": "thud.dynamics.sticks.tuple_types:STICK_PAIRS",
     "stick_room": "thud.dynamics.sticks.tuple_types:STICK_ROOM",
     "stick_tree": "thud.dynamics.sticks.tuple_types:STICK_TREE",
-    "stick_found": "thud.dynamics.sticks.tuple_types:STICK_FOUND",
+    "stick_desk": "thud.dynamics.sticks.tuple_types:STICK_DESK",
+    "stick_triangles": "thud.dynamics.sticks.tuple_types:STICK_TRIANGLES",
     "elements": "thud.particles.colliders.element_type:ELEMENTS",
     "flights": "thud.particles.flight.flight_type:FLIGHTS",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud.dynamics.sticks.types import IS_FACE, OWN_EDGE, Bytes, Int32
+from thud.dynamics.sticks.types import Int32
 
 
 def edge_keys(ends: Ints, count: int) -> Ints:
@@ -51,24 +51,12 @@ class Elements:
         alone = points[~covered]
         lone_edges = self.edges[bare][:, [0, 1, 1]]
         every = np.concatenate([self.triangles, lone_edges, np.stack([alone, alone, alone], axis=1)]).astype(np.int32)
-        owns = np.concatenate([
-            np.full(len(self.triangles), IS_FACE), np.zeros(len(lone_edges) + len(alone), np.int64)
-        ])  # fmt: skip
+        is_face = np.arange(len(every)) < len(self.triangles)
         # Neighbours in the sheet are neighbours in the tree.
         middle = self.start[every].mean(axis=1)
         order = morton_order(middle)
         self.ordered: Int32 = np.ascontiguousarray(every[order])
-        owns = owns[order]
-        # The first element that has a point or an edge looks after it.
-        corners = self.ordered.astype(np.int64)
-        _, first = np.unique(corners.ravel(), return_index=True)
-        np.add.at(owns, first // 3, 1 << (first % 3))
-        edges = corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-        real = np.flatnonzero(edges[:, 0] != edges[:, 1])
-        _, first = np.unique(edge_keys(edges[real], self.count), return_index=True)
-        first = real[first]
-        np.add.at(owns, first // 3, 1 << (OWN_EDGE + first % 3))
-        self.owns: Bytes = owns.astype(np.uint8)
+        self.is_face: Bools = is_face[order]
 
 
 def morton_order(points: Floats) -> Ints:

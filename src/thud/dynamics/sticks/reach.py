@@ -15,19 +15,16 @@ from thud.mesh.mesh_convex import box_extent
 from thud.mesh.tolerances import BOX_SLACK
 
 
-@kernel("i8, i8, stick_points, i4[:,::1], f8, i8, f8[:,::1]")
-def block_boxes(start, stop, points, items, reach, block, boxes_out):
-    """Boxes about the corridors of runs of `block` items, larger by a reach."""
+@kernel("i8, i8, f8[:,::1], f8[:,::1], i4[:,::1], f8, i8, f8[:,::1]")
+def block_boxes(start, stop, low, high, items, reach, block, boxes_out):
+    """Boxes about runs of `block` items (I, 3) of points in boxes (N, 3), larger by a reach."""
     for b in range(start, stop):
         for axis in range(3):
-            low, high = np.inf, -np.inf
+            least, most = np.inf, -np.inf
             for i in range(b * block, min((b + 1) * block, items.shape[0])):
                 for k in range(3):
-                    p = items[i, k]
-                    a, m = points.ref[p, axis], points.margin[p]
-                    end = a + points.way[p, axis]
-                    low, high = min(low, min(a, end) - m), max(high, max(a, end) + m)
-            boxes_out[b, axis], boxes_out[b, 3 + axis] = low - reach, high + reach
+                    least, most = min(least, low[items[i, k], axis]), max(most, high[items[i, k], axis])
+            boxes_out[b, axis], boxes_out[b, 3 + axis] = least - reach, most + reach
 
 
 @device

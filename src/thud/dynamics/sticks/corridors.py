@@ -1,0 +1,121 @@
+"""Corridors of what meets things in a sub-step: of points, edges and faces, and of the nodes of a tree over them.
+
+Each point goes straight from where it is to where it is thought to be at the end, and misses that by no more than a margin. So
+it stays in a corridor: along each of some axes an interval that moves (`_core/simd_corridors.py`). Two that are apart along the
+same axis, on the same side, at the begin and at the end do not meet: along that axis both ends of either move straight, or
+better. So cloth that falls, or is carried, costs as much as cloth that lies still.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thud._core.decorators import device, kernel
+from thud._core.simd_corridors import AXES, ROW, join_corridors
+from thud.dynamics.sticks.tolerances import PARTS, SINGLE
+from thud.dynamics.sticks.types import ORIGIN
+from thud.math.vec3 import load3, sub
+
+_THIRD, _HALF = math.sqrt(1.0 / 3.0), math.sqrt(0.5)
+
+
+@device
+def put_along(rows, i, half, axis, at, wide):
+    """One interval of a row, rounded outwards."""
+    low, high = at - wide, -at - wide
+    rows[i, half + axis] = np.float32(low - SINGLE * abs(low))
+    rows[i, half + AXES + axis] = np.float32(high - SINGLE * abs(high))
+
+
+@device
+def put_place(rows, i, half, p, wide):
+    """A point, wider by `wide` along each axis, into one half of a row."""
+    x, y, z = p
+    put_along(rows, i, half, 0, x, wide)
+    put_along(rows, i, half, 1, y, wide)
+    put_along(rows, i, half, 2, z, wide)
+    put_along(rows, i, half, 3, _THIRD * (x + y + z), wide)
+    put_along(rows, i, half, 4, _THIRD * (x + y - z), wide)
+    put_along(rows, i, half, 5, _THIRD * (x - y + z), wide)
+    put_along(rows, i, half, 6, _THIRD * (y + z - x), wide)
+    put_along(rows, i, half, 7, _HALF * (x + y), wide)
+
+
+@device
+def point_corridor(points, rules, i, reach):
+    """The corridor of a point, wider by a reach."""
+    for half in range(2):
+        at = points.x if half == 0 else points.base
+        wide = reach + (points.margin[i] if half == 1 else 0.0)
+        o = (rules[ORIGIN], rules[ORIGIN + 1], rules[ORIGIN + 2])
+        put_place(points.rows, i, 2 * AXES * half, sub(load3(at, i, 0), o), wide)
+
+
+@device
+def empty_node(nodes, k):
+    """Nothing: apart from all else."""
+    for c in range(ROW):
+        nodes[k, c] = np.float32(np.inf)
+
+
+@device
+def leaf_corridor(points, tree, leaf, everything):
+    """Corridors of the faces, edges and points of a leaf, and its own; or of those alone whose points are dirty."""
+    node = tree.nodes.shape[0] // 2 + leaf
+    dirty = everything
+    for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
+        a, b, c = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+        tree.dirty_faces[f] = points.dirty[a] | points.dirty[b] | points.dirty[c]
+        if everything or tree.dirty_faces[f] == 1:
+            join_corridors(points.rows, a, points.rows, b, tree.face_rows, f)
+            join_corridors(points.rows, c, tree.face_rows, f, tree.face_rows, f)
+            dirty = True
+    for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
+        a, b = tree.edges[e, 0], tree.edges[e, 1]
+        tree.dirty_edges[e] = points.dirty[a] | points.dirty[b]
+        if everything or tree.dirty_edges[e] == 1:
+            join_corridors(points.rows, a, points.rows, b, tree.edge_rows, e)
+            dirty = True
+    for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
+        dirty = dirty or points.dirty[tree.points[q]] == 1
+    tree.dirty_nodes[node] = 1 if dirty else 0
+    if not dirty:
+        return
+    empty_node(tree.nodes, node)
+    for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
+        join_corridors(tree.nodes, node, tree.face_rows, f, tree.nodes, node)
+    for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
+        join_corridors(tree.nodes, node, tree.edge_rows, e, tree.nodes, node)
+    for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
+        join_corridors(tree.nodes, node, points.rows, tree.points[q], tree.nodes, node)
+
+
+@device
+def join_children(tree, k):
+    """The corridor of a node over two others."""
+    tree.dirty_nodes[k] = tree.dirty_nodes[2 * k] | tree.dirty_nodes[2 * k + 1]
+    if tree.dirty_nodes[k] == 1:
+        join_corridors(tree.nodes, 2 * k, tree.nodes, 2 * k + 1, tree.nodes, k)
+
+
+@kernel(inner="stick_points, stick_tree, i8, b1")
+def part_corridors(points, tree, part, everything):
+    """All that is below node PARTS + part, and that itself; or what of it is dirty."""
+    leaves = tree.nodes.shape[0] // 2
+    width = leaves // PARTS
+    for leaf in range(part * width, (part + 1) * width):
+        leaf_corridor(points, tree, leaf, everything)
+    while width > 1:
+        width //= 2
+        first = PARTS * width + part * width
+        for k in range(first, first + width):
+            join_children(tree, k)
+
+
+@device
+def top_corridors(tree):
+    """The nodes above those of the parts."""
+    for k in range(PARTS - 1, 0, -1):
+        join_children(tree, k)

@@ -1,0 +1,258 @@
+"""Pairs that may come near each other in a sub-step: a point and a face, or two edges, whose corridors meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thud._core.decorators import device, kernel, view_device
+from thud._core.simd_corridors import ROW, corridors_meet, join_corridors
+from thud.dynamics.sticks.contacts import kept_gap, most_stray, put_contact
+from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
+from thud.dynamics.sticks.tolerances import FLOOR, LEAF, PARTS, SINGLE, SLACK
+from thud.dynamics.sticks.types import EDGES, FACE, IS_FACE, OWN_EDGE, Desk
+from thud.math.vec3 import load3
+
+#: Levels of two trees that wait (a count): three more pairs a level than are taken.
+_STACK = 192
+
+#: Most faces of a leaf, and edges or points that it looks after.
+_FACES, _OWN = 2 * LEAF, 6 * LEAF
+
+#: Pairs of two leaves that wait to be looked at (a count).
+_TODO = _OWN * _OWN + 2 * _OWN * _FACES
+
+
+@view_device
+def new_desk():
+    """Of one member."""
+    return Desk(
+        np.empty((_STACK, 2), np.int64), np.empty((_TODO, 5), np.int32), np.empty((4, ROW), np.float32),
+        (np.empty(_FACES, np.int32), np.empty(_OWN, np.int32), np.empty(_OWN, np.int32),
+         np.empty(_FACES, np.int32), np.empty(_OWN, np.int32), np.empty(_OWN, np.int32)),
+    )  # fmt: skip
+
+
+@device
+def note(todo, many, a, b, c, d, kind):
+    """One more pair to look at; returns how many there are."""
+    todo[many, 0], todo[many, 1], todo[many, 2], todo[many, 3], todo[many, 4] = a, b, c, d, kind
+    return many + 1
+
+
+@device
+def judge(points, room, rules, triangles, chunk, first, todo, many, body):
+    """Of pairs whose corridors meet, those that may pass the least gap are kept; if it is the `first` look of a sub-step those
+    that would come within reach are contacts."""
+    x, y = points.x, points.base
+    gap = kept_gap(rules, body)
+    reach = gap * (1.0 + SLACK)
+    kept, contacts, size = room.pair_count[chunk], room.contact_count[chunk], room.pair_kind.shape[1]
+    for t in range(many):
+        i, j, k, m, kind = todo[t, 0], todo[t, 1], todo[t, 2], todo[t, 3], todo[t, 4]
+        x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
+        distance, n, w0, w1, w2, w3 = pair_plane(kind, x0, x1, x2, x3)
+        if distance == 0.0:
+            continue
+        y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
+        apart = gap_along(kind, n, y0, y1, y2, y3)
+        if apart - most_stray(points.margin, kind, i, j, k, m) < FLOOR * gap:
+            if kept < size:
+                row = room.pair_points[chunk, kept]
+                row[0], row[1], row[2], row[3] = i, j, k, m
+                room.pair_kind[chunk, kept], room.pair_body[chunk, kept] = kind, body
+                room.pair_slack[chunk, kept] = np.float32(apart - SINGLE * abs(apart))
+            kept += 1
+        if first and apart < reach and not ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
+            contacts = put_contact(points, room, rules, triangles, chunk, contacts, i, j, k, m, body, distance, n, w0, w1, w2, w3)
+    room.pair_count[chunk], room.contact_count[chunk] = kept, contacts
+
+
+@device
+def near_features(points, tree, leaf, other, first, faces, edges, own):
+    """How many faces, edges and points of a leaf may meet another node, and which."""
+    some_faces, some_edges, some_points = 0, 0, 0
+    for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
+        if corridors_meet(tree.face_rows, f, tree.nodes, other):
+            faces[some_faces] = f
+            some_faces += 1
+    for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
+        if corridors_meet(tree.edge_rows, e, tree.nodes, other):
+            edges[some_edges] = e
+            some_edges += 1
+    for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
+        if corridors_meet(points.rows, tree.points[q], tree.nodes, other):
+            own[some_points] = tree.points[q]
+            some_points += 1
+    return some_faces, some_edges, some_points
+
+
+@device
+def points_with_faces(points, tree, first, own, some_points, faces, some_faces, todo, many):
+    """Pairs of points and faces whose corridors meet."""
+    for s in range(some_points):
+        p = own[s]
+        for t in range(some_faces):
+            f = faces[t]
+            if not corridors_meet(points.rows, p, tree.face_rows, f):
+                continue
+            a, b, c = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+            if p != a and p != b and p != c and (first or points.dirty[p] | tree.dirty_faces[f] == 1):
+                many = note(todo, many, p, a, b, c, FACE)
+    return many
+
+
+@device
+def edges_with_edges(tree, first, mine, some, others, more, same, todo, many):
+    """Pairs of edges whose corridors meet; of the same list each with those after it."""
+    for s in range(some):
+        e = mine[s]
+        a, b = tree.edges[e, 0], tree.edges[e, 1]
+        for t in range(s + 1 if same else 0, more):
+            f = others[t]
+            if not corridors_meet(tree.edge_rows, e, tree.edge_rows, f):
+                continue
+            c, d = tree.edges[f, 0], tree.edges[f, 1]
+            if a != c and a != d and b != c and b != d and (first or tree.dirty_edges[e] | tree.dirty_edges[f] == 1):
+                many = note(todo, many, a, b, c, d, EDGES)
+    return many
+
+
+@kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")
+def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
+    """Pairs of cloth with itself: node PARTS + part with itself and those after it. If it is not the `first` look of a sub-step: where
+    a point of the two is dirty."""
+    leaves = tree.nodes.shape[0] // 2
+    stack, todo = desk.stack, desk.todo
+    faces_a, edges_a, own_a, faces_b, edges_b, own_b = desk.lists
+    nodes, dirty = tree.nodes, tree.dirty_nodes
+    for other in range(part, PARTS):
+        stack[0, 0], stack[0, 1] = PARTS + part, PARTS + other
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            a, b = stack[depth, 0], stack[depth, 1]
+            if not (first or dirty[a] | dirty[b] == 1) or not corridors_meet(nodes, a, nodes, b):
+                continue
+            if a < leaves:
+                stack[depth, 0], stack[depth, 1] = 2 * a, 2 * b
+                stack[depth + 1, 0], stack[depth + 1, 1] = 2 * a + 1, 2 * b + 1
+                stack[depth + 2, 0], stack[depth + 2, 1] = 2 * a, 2 * b + 1
+                depth += 3
+                if a != b:
+                    stack[depth, 0], stack[depth, 1] = 2 * a + 1, 2 * b
+                    depth += 1
+                continue
+            many = 0
+            fa, ea, pa = near_features(points, tree, a - leaves, b, first, faces_a, edges_a, own_a)
+            if a == b:
+                many = points_with_faces(points, tree, first, own_a, pa, faces_a, fa, todo, many)
+                many = edges_with_edges(tree, first, edges_a, ea, edges_a, ea, True, todo, many)
+            else:
+                fb, eb, pb = near_features(points, tree, b - leaves, a, first, faces_b, edges_b, own_b)
+                many = points_with_faces(points, tree, first, own_a, pa, faces_b, fb, todo, many)
+                many = points_with_faces(points, tree, first, own_b, pb, faces_a, fa, todo, many)
+                many = edges_with_edges(tree, first, edges_a, ea, edges_b, eb, False, todo, many)
+            judge(points, room, rules, triangles, chunk, first, todo, many, np.int32(-1))
+
+
+@kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")
+def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, first):
+    """Pairs of cloth with triangles of bodies, a part of the triangles."""
+    leaves, total = tree.nodes.shape[0] // 2, triangles.body.shape[0]
+    corner = points.x.shape[0] - 3 * total
+    stack, todo, rows = desk.stack, desk.todo, desk.rows
+    for t in range(total * part // PARTS, total * (part + 1) // PARTS):
+        a, b, c = np.int32(corner + 3 * t), np.int32(corner + 3 * t + 1), np.int32(corner + 3 * t + 2)
+        owns = triangles.owns[t]
+        # Its edges, then its face.
+        join_corridors(points.rows, a, points.rows, b, rows, 1)
+        join_corridors(points.rows, b, points.rows, c, rows, 2)
+        join_corridors(points.rows, c, points.rows, a, rows, 3)
+        join_corridors(rows, 1, points.rows, c, rows, 0)
+        stack[0, 0] = 1
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth, 0]
+            if not (first or tree.dirty_nodes[node] == 1) or not corridors_meet(rows, 0, tree.nodes, node):
+                continue
+            if node < leaves:
+                stack[depth, 0], stack[depth + 1, 0] = 2 * node, 2 * node + 1
+                depth += 2
+                continue
+            leaf, many = node - leaves, 0
+            for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
+                p = tree.points[q]
+                if (first or points.dirty[p] == 1) and corridors_meet(points.rows, p, rows, 0):
+                    many = note(todo, many, p, a, b, c, FACE)
+            for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
+                if owns & 7 == 0 or not (first or tree.dirty_faces[f] == 1):
+                    continue
+                if corridors_meet(tree.face_rows, f, rows, 0):
+                    x, y, z = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+                    for k in range(3):
+                        if (owns >> k) & 1 and corridors_meet(tree.face_rows, f, points.rows, a + k):
+                            many = note(todo, many, np.int32(a + k), x, y, z, FACE)
+            for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
+                if owns >> OWN_EDGE & 7 == 0 or not (first or tree.dirty_edges[e] == 1):
+                    continue
+                if corridors_meet(tree.edge_rows, e, rows, 0):
+                    x, y = tree.edges[e, 0], tree.edges[e, 1]
+                    for k in range(3):
+                        if (owns >> (OWN_EDGE + k)) & 1 and corridors_meet(tree.edge_rows, e, rows, 1 + k):
+                            many = note(todo, many, x, y, np.int32(a + k), np.int32(a + (k + 1) % 3), EDGES)
+            judge(points, room, rules, triangles, chunk, first, todo, many, triangles.body[t])
+
+
+@device
+def same_point(corners, i, j):
+    """Whether corners i and j, three of each triangle (T, 9), are in one place."""
+    a, b = i // 3, j // 3
+    p, q = 3 * (i % 3), 3 * (j % 3)
+    return (
+        corners[a, p] == corners[b, q] and corners[a, p + 1] == corners[b, q + 1] and corners[a, p + 2] == corners[b, q + 2]
+    )  # fmt: skip
+
+
+@device
+def corner_hash(corners, i):
+    """A number of a corner's place."""
+    t, k = i // 3, 3 * (i % 3)
+    x, y, z = corners[t, k], corners[t, k + 1], corners[t, k + 2]
+    return np.int64(np.floor((x * 12.9898 + y * 78.233 + z * 37.719) * 1048576.0)) & np.int64(0x3FFFFFFFFFFF)
+
+
+@kernel("f8[:,::1], i4[::1], i4[::1], u1[::1]")
+def own_features(corners, bodies, table, owns_out):
+    """Which points and edges each triangle (T, 9) looks after: those that no earlier one of the same body has. table: room, a
+    power of 2, for more than 6 T entries."""
+    count, size = bodies.shape[0], table.shape[0]
+    for kind in range(2):
+        table[:] = -1
+        for t in range(count):
+            if kind == 0:
+                owns_out[t] = IS_FACE
+            for k in range(3):
+                i = 3 * t + k
+                j = 3 * t + (k + 1) % 3
+                key = corner_hash(corners, i)
+                if kind == 1:
+                    key += corner_hash(corners, j)
+                at = (key * np.int64(40503)) & (size - 1)
+                known = False
+                while table[at] >= 0:
+                    p = table[at]
+                    q = 3 * (p // 3) + (p % 3 + 1) % 3
+                    if bodies[p // 3] == bodies[t]:
+                        if kind == 0:
+                            known = same_point(corners, i, p)
+                        else:
+                            known = (same_point(corners, i, p) and same_point(corners, j, q)) or (
+                                same_point(corners, i, q) and same_point(corners, j, p)
+                            )
+                    if known:
+                        break
+                    at = (at + 1) & (size - 1)
+                if not known:
+                    table[at] = i
+                    owns_out[t] |= np.uint8(1 << (k if kind == 0 else OWN_EDGE + k))
