@@ -300,7 +300,7 @@ class Sticks:
                 step_sticks, members, points, self._net, self._near.tree(self._elements), self._near.room, triangles, rules,
                 int(self.method == "slides"), int(self.self_collision), self.substeps, self.iterations, votes, counts,
             )  # fmt: skip
-        self.position[:] = points.x[: len(self)]
+            self.position[:] = points.x[: len(self)]
         if not np.isfinite(self.position).all():
             raise InvalidInputError(
                 "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"
