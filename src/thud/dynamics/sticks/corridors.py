@@ -44,11 +44,11 @@ def put_place(rows, i, half, p, wide):
 
 
 @device
-def point_corridor(points, rules, i, reach):
-    """The corridor of a point, wider by a reach."""
+def point_corridor(points, rules, i, reach, watch):
+    """The corridor of a point, wider by a reach, at the begin by `watch` beyond it."""
     for half in range(2):
         at = points.x if half == 0 else points.base
-        wide = reach + (points.margin[i] if half == 1 else 0.0)
+        wide = reach + (points.margin[i] if half == 1 else watch)
         o = (rules[ORIGIN], rules[ORIGIN + 1], rules[ORIGIN + 2])
         put_place(points.rows, i, 2 * AXES * half, sub(load3(at, i, 0), o), wide)
 
@@ -58,6 +58,47 @@ def empty_node(nodes, k):
     """Nothing: apart from all else."""
     for c in range(ROW):
         nodes[k, c] = np.float32(np.inf)
+
+
+@device
+def put_move(moves, leaf, axis, low, high):
+    """One interval of a leaf's ways, rounded outwards."""
+    moves[leaf, axis] = np.float32(low - SINGLE * abs(low))
+    moves[leaf, 3 + axis] = np.float32(-high - SINGLE * abs(high))
+
+
+@device
+def leaf_move(points, tree, leaf):
+    """How the points of a leaf are thought to go, give or take their margins."""
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for c in range(tree.first_corner[leaf], tree.first_corner[leaf + 1]):
+            i = tree.corners[c]
+            way, margin = points.base[i, axis] - points.x[i, axis], points.margin[i]
+            low, high = min(low, way - margin), max(high, way + margin)
+        put_move(tree.move, leaf, axis, low, high)
+
+
+@device
+def leaf_moved(points, tree, leaf):
+    """How they went."""
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for c in range(tree.first_corner[leaf], tree.first_corner[leaf + 1]):
+            i = tree.corners[c]
+            way = points.y[i, axis] - points.x[i, axis]
+            low, high = min(low, way), max(high, way)
+        put_move(tree.moved, leaf, axis, low, high)
+
+
+@device
+def nearer(moves, a, b):
+    """How much nearer to each other two leaves may have come, by their ways."""
+    total = 0.0
+    for axis in range(3):
+        far = max(-moves[a, 3 + axis] - moves[b, axis], -moves[b, 3 + axis] - moves[a, axis])
+        total += np.float64(far) * np.float64(far)
+    return math.sqrt(total)
 
 
 @device
@@ -83,6 +124,7 @@ def leaf_corridor(points, tree, leaf, everything):
     tree.dirty_nodes[node] = 1 if dirty else 0
     if not dirty:
         return
+    leaf_move(points, tree, leaf)
     empty_node(tree.nodes, node)
     for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
         join_corridors(tree.nodes, node, tree.face_rows, f, tree.nodes, node)

@@ -7,9 +7,10 @@ import numpy as np
 from thud._core.decorators import device, kernel, view_device
 from thud._core.simd_corridors import ROW, corridors_meet, join_corridors
 from thud.dynamics.sticks.contacts import kept_gap, most_stray, put_contact
+from thud.dynamics.sticks.corridors import nearer
 from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
-from thud.dynamics.sticks.tolerances import FLOOR, LEAF, PARTS, SINGLE, SLACK
-from thud.dynamics.sticks.types import EDGES, FACE, IS_FACE, OWN_EDGE, Desk
+from thud.dynamics.sticks.tolerances import FLOOR, LEAF, NEAR, PARTS, SINGLE, SLACK
+from thud.dynamics.sticks.types import EDGES, FACE, IS_FACE, OWN_EDGE, OWN_GAP, WATCH, Desk
 from thud.math.vec3 import load3
 
 #: Levels of two trees that wait (a count): three more pairs a level than are taken.
@@ -42,15 +43,17 @@ def note(todo, many, a, b, c, d, kind):
 @device
 def judge(points, room, rules, triangles, chunk, first, todo, many, body):
     """Of pairs whose corridors meet, those that may pass the least gap are kept; if it is the `first` look of a sub-step those
-    that would come within reach are contacts."""
+    that would come within reach are contacts. Returns the least distance."""
     x, y = points.x, points.base
     gap = kept_gap(rules, body)
     reach = gap * (1.0 + SLACK)
+    nearest = np.inf
     kept, contacts, size = room.pair_count[chunk], room.contact_count[chunk], room.pair_kind.shape[1]
     for t in range(many):
         i, j, k, m, kind = todo[t, 0], todo[t, 1], todo[t, 2], todo[t, 3], todo[t, 4]
         x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
         distance, n, w0, w1, w2, w3 = pair_plane(kind, x0, x1, x2, x3)
+        nearest = min(nearest, distance)
         if distance == 0.0:
             continue
         y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
@@ -65,6 +68,39 @@ def judge(points, room, rules, triangles, chunk, first, todo, many, body):
         if first and apart < reach and not ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
             contacts = put_contact(points, room, rules, triangles, chunk, contacts, i, j, k, m, body, distance, n, w0, w1, w2, w3)
     room.pair_count[chunk], room.contact_count[chunk] = kept, contacts
+    return nearest
+
+
+@device
+def known_place(tree, a, b):
+    """Where leaf `a` has what it knows of leaf `b`, or can have it: a place that is out of date; -1 for none."""
+    free, now = -1, tree.now[0]
+    for k in range(NEAR):
+        fresh = tree.when[a, k] >= now - 1
+        if fresh and tree.other[a, k] == b:
+            return k
+        if not fresh:
+            free = k
+    return free
+
+
+@device
+def known_apart(tree, a, b, place):
+    """How far apart two leaves are at the begin of the sub-step at least, but for what is joined; 0 if that is not known."""
+    if place < 0 or tree.other[a, place] != b or tree.when[a, place] < tree.now[0] - 1:
+        return 0.0
+    if tree.when[a, place] < tree.now[0]:
+        left = np.float64(tree.apart[a, place]) - nearer(tree.moved, a, b)
+        tree.apart[a, place], tree.when[a, place] = np.float32(left - SINGLE * abs(left)), tree.now[0]
+    return np.float64(tree.apart[a, place])
+
+
+@device
+def know_apart(tree, a, b, place, apart):
+    """Remember that."""
+    if place >= 0:
+        tree.other[a, place], tree.when[a, place] = b, tree.now[0]
+        tree.apart[a, place] = np.float32(apart - SINGLE * abs(apart))
 
 
 @device
@@ -124,6 +160,7 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
     leaves = tree.nodes.shape[0] // 2
     stack, todo = desk.stack, desk.todo
     faces_a, edges_a, own_a, faces_b, edges_b, own_b = desk.lists
+    reach, least = (1.0 + SLACK) * rules[OWN_GAP], FLOOR * rules[OWN_GAP]
     nodes, dirty = tree.nodes, tree.dirty_nodes
     for other in range(part, PARTS):
         stack[0, 0], stack[0, 1] = PARTS + part, PARTS + other
@@ -142,6 +179,10 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                     stack[depth, 0], stack[depth, 1] = 2 * a + 1, 2 * b
                     depth += 1
                 continue
+            place = known_place(tree, a - leaves, b - leaves)
+            apart = known_apart(tree, a - leaves, b - leaves, place)
+            if apart > 0.0 and apart - nearer(tree.move, a - leaves, b - leaves) > (reach if first else least):
+                continue
             many = 0
             fa, ea, pa = near_features(points, tree, a - leaves, b, first, faces_a, edges_a, own_a)
             if a == b:
@@ -152,7 +193,9 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                 many = points_with_faces(points, tree, first, own_a, pa, faces_b, fb, todo, many)
                 many = points_with_faces(points, tree, first, own_b, pb, faces_a, fa, todo, many)
                 many = edges_with_edges(tree, first, edges_a, ea, edges_b, eb, False, todo, many)
-            judge(points, room, rules, triangles, chunk, first, todo, many, np.int32(-1))
+            nearest = judge(points, room, rules, triangles, chunk, first, todo, many, np.int32(-1))
+            if first:
+                know_apart(tree, a - leaves, b - leaves, place, min(nearest, reach + rules[WATCH]))
 
 
 @kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")

@@ -16,13 +16,13 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.dynamics.step_solver import part_of
 from thud.dynamics.sticks.contacts import solve_contacts, sum_pushes
-from thud.dynamics.sticks.corridors import part_corridors, point_corridor, top_corridors
+from thud.dynamics.sticks.corridors import leaf_moved, part_corridors, point_corridor, top_corridors
 from thud.dynamics.sticks.holding import count_fails, find_fails, keep_apart
 from thud.dynamics.sticks.relaxing import pull_springs, relax_sticks, slack_stick, solve_sticks
 from thud.dynamics.sticks.search import look_at_bodies, look_within, new_desk
 from thud.dynamics.sticks.tolerances import ALL_ROUNDS, FLOOR, PARTS, PUSH_ROUNDS, PUSHED_PART, SINGLE, SLACK, STRAY
 from thud.dynamics.sticks.types import (
-    BODY_GAP, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, OWN_GAP, PULL, PUSHES, H,
+    BODY_GAP, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, OWN_GAP, PULL, PUSHES, WATCH, H,
 )  # fmt: skip
 from thud.dynamics.team import take, wait
 from thud.math.vec3 import load3, sub
@@ -55,7 +55,11 @@ def predict(points, rules, start, stop, along):
         points.margin[i] = rules[DRIFT] + STRAY * points.drift[i] if free else 0.0
         points.stray[i], points.dirty[i] = np.float32(0.0), 0
         own = i < points.velocity.shape[0]
-        point_corridor(points, rules, i, reach if own else max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach))
+        # Distances to bodies are not remembered.
+        if own:
+            point_corridor(points, rules, i, reach, 0.5 * rules[WATCH])
+        else:
+            point_corridor(points, rules, i, max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach), -0.5 * rules[WATCH])
     return outside
 
 
@@ -93,7 +97,7 @@ def think_again(points, rules, start, stop):
             for axis in range(3):
                 points.base[i, axis] = points.y[i, axis]
             points.margin[i], points.stray[i] = PUSHED_PART * gap, np.float32(0.0)
-            point_corridor(points, rules, i, 0.5 * FLOOR * gap)
+            point_corridor(points, rules, i, 0.5 * FLOOR * gap, 0.5 * rules[WATCH])
 
 
 @device
@@ -240,6 +244,11 @@ def step_sticks(
                 keep_apart(points, room, turn)
             wait(meeting, members)
         note_drifts(points, rules, low, high)
+        if itself == 1:
+            first_leaf, last_leaf = part_of(0, tree.move.shape[0], member, members)
+            for leaf in range(first_leaf, last_leaf):
+                leaf_moved(points, tree, leaf)
+            wait(meeting, members)
         finish(points, low, high, h)
         if member == 0:
             counts[LOOKS] += looks
@@ -249,6 +258,7 @@ def step_sticks(
             if meets:
                 counts[CONTACTS] = sum_pushes(points, room, rules, triangles.pushes)
             counts[DONE] = s + 1
+            tree.now[0] += 1
         wait(meeting, members)
 
 

@@ -19,7 +19,7 @@ from thud.dynamics.sticks.near_pairs import NearPairs
 from thud.dynamics.sticks.obstacles import CollisionQueries, Gatherer, Obstacles, PoseMemory
 from thud.dynamics.sticks.pushing import push_bodies
 from thud.dynamics.sticks.stepping import step_sticks, stick_errors
-from thud.dynamics.sticks.tolerances import AROUND, DRIFT_PART, SLACK, THICKEST
+from thud.dynamics.sticks.tolerances import AROUND, DRIFT_PART, SLACK, THICKEST, WATCHED
 from thud.dynamics.sticks.types import (
     BODY_GAP,
     CONTACTS,
@@ -37,6 +37,7 @@ from thud.dynamics.sticks.types import (
     PULL,
     PUSH,
     RULES,
+    WATCH,
     H,
     Net,
     Points,
@@ -283,12 +284,14 @@ class Sticks:
         seen = self._memory.look(world) if world is not None else None
         begin = self.position.copy()
         rules[DRIFT] = DRIFT_PART * self._edge_length
+        rules[WATCH] = WATCHED * self._edge_length
         rules[ORIGIN : ORIGIN + 3] = begin.mean(axis=0)
         counts = np.zeros(COUNTS, np.int64)
         members = 1 if len(self) < _FEW_POINTS else self.threads or core_count()
         votes = np.zeros(members, np.int64)
         felt: list[tuple[Obstacles, Floats]] = []
         points = None
+        tree = self._near.tree(self._elements, self.position)
         while counts[DONE] < self.substeps:
             # Again if points have left their rooms; with more room if there was none for what was found.
             if points is None or counts[NEED] == 0:
@@ -297,10 +300,11 @@ class Sticks:
                 self._near.grow(int(counts[NEED]))
             counts[NEED] = 0
             run_team(
-                step_sticks, members, points, self._net, self._near.tree(self._elements), self._near.room, triangles, rules,
+                step_sticks, members, points, self._net, tree, self._near.room, triangles, rules,
                 int(self.method == "slides"), int(self.self_collision), self.substeps, self.iterations, votes, counts,
             )  # fmt: skip
             self.position[:] = points.x[: len(self)]
+        self._near.keep(self.position)
         if not np.isfinite(self.position).all():
             raise InvalidInputError(
                 "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"

@@ -41,6 +41,13 @@ HOLD = 0.5
 #: found: members of a team take one after the other.
 PARTS = 64
 
+#: Distances of leaves are known up to this many mean lengths of the edges beyond the reach of contacts. With more, calm cloth is
+#: passed over for longer, and more pairs are measured when it is not.
+WATCHED = 0.3
+
+#: Leaves whose distances a leaf knows (a count); what is in the way of more is looked at each time.
+NEAR = 24
+
 #: Elements of a leaf of the tree (a count): fewer make it deeper, more are tested with each other.
 LEAF = 4
 

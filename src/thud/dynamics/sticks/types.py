@@ -24,9 +24,10 @@ BOTH, LONGER, SHORTER = 0, 1, -1
 
 # Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between
 # surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient. ORIGIN: from which corridors are measured. DRIFT: metres
-# by which any point may miss where it is thought to be.
-H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT = 0, 1, 4, 5, 6, 7, 8, 11
-RULES = 12
+# by which any point may miss where it is thought to be. WATCH: metres beyond the reach of contacts within which distances of
+# leaves are known.
+H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH = 0, 1, 4, 5, 6, 7, 8, 11, 12
+RULES = 13
 
 # Columns of counts. DONE: sub-steps that were made. OUTSIDE: points that left their rooms. NEED: pairs or contacts of the
 # fullest chunk, if there was no room for them. Then sums over the step: HELD pairs that were held back, CROSSED pairs that could
@@ -136,6 +137,20 @@ class Tree(NamedTuple):
     dirty_edges: Bytes
     dirty_nodes: Bytes
     """(F,), (M,), (2 L,) whether a point of it is."""
+    first_corner: Ints
+    corners: Int32
+    """(L + 1,), (C,) all points of what is in a leaf, each once a leaf."""
+    move: Float32
+    moved: Float32
+    """(L, 6) boxes about the ways of a leaf's points, lower corner and the negative of the upper: as they are thought to go in
+    this sub-step, with their margins, and as they went in the one before."""
+    other: Int32
+    apart: Float32
+    when: Ints
+    """(L, NEAR) other leaves whose distance is known, of all that is not joined; that distance, metres; at the begin of which
+    sub-step."""
+    now: Ints
+    """(1,) the sub-step."""
 
 
 class Triangles(NamedTuple):
