@@ -44,11 +44,12 @@ def put_place(rows, i, half, p, wide):
 
 
 @device
-def point_corridor(points, rules, i, reach, watch):
-    """The corridor of a point, wider by a reach, at the begin by `watch` beyond it."""
+def point_corridor(points, rules, i, reach, least, watch):
+    """The corridor of a point: wider by a reach, at the begin by `watch` beyond it, and at the end at least by its margin and the
+    least gap."""
     for half in range(2):
         at = points.x if half == 0 else points.base
-        wide = reach + (points.margin[i] if half == 1 else watch)
+        wide = max(reach, least + points.margin[i]) if half == 1 else reach + watch
         o = (rules[ORIGIN], rules[ORIGIN + 1], rules[ORIGIN + 2])
         put_place(points.rows, i, 2 * AXES * half, sub(load3(at, i, 0), o), wide)
 
@@ -69,14 +70,16 @@ def put_move(moves, leaf, axis, low, high):
 
 @device
 def leaf_move(points, tree, leaf):
-    """How the points of a leaf are thought to go, give or take their margins."""
+    """How the points of a leaf are thought to go, and their greatest margin."""
+    most = 0.0
     for axis in range(3):
         low, high = np.inf, -np.inf
         for c in range(tree.first_corner[leaf], tree.first_corner[leaf + 1]):
             i = tree.corners[c]
-            way, margin = points.base[i, axis] - points.x[i, axis], points.margin[i]
-            low, high = min(low, way - margin), max(high, way + margin)
+            way = points.base[i, axis] - points.x[i, axis]
+            low, high, most = min(low, way), max(high, way), max(most, points.margin[i])
         put_move(tree.move, leaf, axis, low, high)
+    tree.stray[leaf] = np.float32(most * (1.0 + SINGLE))
 
 
 @device

@@ -36,7 +36,7 @@ def make_tree(elements: Elements) -> Tree:
         np.empty((len(faces), ROW), np.float32), np.empty((len(place), ROW), np.float32),
         np.empty((2 * leaves, ROW), np.float32), np.zeros(len(faces), np.uint8), np.zeros(len(place), np.uint8),
         np.zeros(2 * leaves, np.uint8), first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
-        np.empty((leaves, 6), np.float32), np.full((leaves, NEAR), -1, np.int32), np.empty((leaves, NEAR), np.float32),
+        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32), np.empty((leaves, NEAR), np.float32),
         np.full((leaves, NEAR), -2, np.int64), np.zeros(1, np.int64),
     )  # fmt: skip
 

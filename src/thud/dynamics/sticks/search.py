@@ -181,8 +181,11 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                 continue
             place = known_place(tree, a - leaves, b - leaves)
             apart = known_apart(tree, a - leaves, b - leaves, place)
-            if apart > 0.0 and apart - nearer(tree.move, a - leaves, b - leaves) > (reach if first else least):
-                continue
+            if apart > 0.0:
+                apart -= nearer(tree.move, a - leaves, b - leaves)
+                stray = np.float64(tree.stray[a - leaves]) + np.float64(tree.stray[b - leaves])
+                if apart > max(reach if first else 0.0, least + stray):
+                    continue
             many = 0
             fa, ea, pa = near_features(points, tree, a - leaves, b, first, faces_a, edges_a, own_a)
             if a == b:

@@ -39,7 +39,7 @@ def predict(points, rules, start, stop, along):
     """Where points would be at the end of a sub-step if nothing but gravity acted, and their margins; how many leave their rooms.
     `along`: part of the step that is over then."""
     h, outside = rules[H], 0
-    reach = 0.5 * (1.0 + SLACK) * rules[OWN_GAP]
+    reach, least = 0.5 * (1.0 + SLACK) * rules[OWN_GAP], 0.5 * FLOOR * rules[OWN_GAP]
     for i in range(start, stop):
         free = moves_freely(points, i)
         out = False
@@ -52,14 +52,14 @@ def predict(points, rules, start, stop, along):
                 points.y[i, axis] = points.before[i, axis] + along * (points.after[i, axis] - points.before[i, axis])
             points.base[i, axis] = points.y[i, axis]
         outside += 1 if out else 0
-        points.margin[i] = rules[DRIFT] + STRAY * points.drift[i] if free else 0.0
+        points.margin[i] = max(rules[DRIFT], STRAY * points.drift[i]) if free else 0.0
         points.stray[i], points.dirty[i] = np.float32(0.0), 0
         own = i < points.velocity.shape[0]
         # Distances to bodies are not remembered.
         if own:
-            point_corridor(points, rules, i, reach, 0.5 * rules[WATCH])
+            point_corridor(points, rules, i, reach, least, 0.5 * rules[WATCH])
         else:
-            point_corridor(points, rules, i, max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach), -0.5 * rules[WATCH])
+            point_corridor(points, rules, i, max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach), 0.0, -0.5 * rules[WATCH])
     return outside
 
 
@@ -97,7 +97,7 @@ def think_again(points, rules, start, stop):
             for axis in range(3):
                 points.base[i, axis] = points.y[i, axis]
             points.margin[i], points.stray[i] = PUSHED_PART * gap, np.float32(0.0)
-            point_corridor(points, rules, i, 0.5 * FLOOR * gap, 0.5 * rules[WATCH])
+            point_corridor(points, rules, i, 0.0, 0.5 * FLOOR * gap, 0.5 * rules[WATCH])
 
 
 @device

@@ -19,7 +19,7 @@ from thud.dynamics.sticks.near_pairs import NearPairs
 from thud.dynamics.sticks.obstacles import CollisionQueries, Gatherer, Obstacles, PoseMemory
 from thud.dynamics.sticks.pushing import push_bodies
 from thud.dynamics.sticks.stepping import step_sticks, stick_errors
-from thud.dynamics.sticks.tolerances import AROUND, DRIFT_PART, SLACK, THICKEST, WATCHED
+from thud.dynamics.sticks.tolerances import AROUND, DRIFT_PART, FLOOR, SLACK, THICKEST, WATCHED
 from thud.dynamics.sticks.types import (
     BODY_GAP,
     CONTACTS,
@@ -283,7 +283,8 @@ class Sticks:
         rules[OWN_GAP], rules[BODY_GAP], rules[OWN_FRICTION] = self.thickness, 0.5 * self.thickness, self.friction
         seen = self._memory.look(world) if world is not None else None
         begin = self.position.copy()
-        rules[DRIFT] = DRIFT_PART * self._edge_length
+        # What is in reach of contacts is looked at in any case.
+        rules[DRIFT] = max(DRIFT_PART * self._edge_length, 0.5 * (1.0 + SLACK - FLOOR) * self.thickness)
         rules[WATCH] = WATCHED * self._edge_length
         rules[ORIGIN : ORIGIN + 3] = begin.mean(axis=0)
         counts = np.zeros(COUNTS, np.int64)

@@ -6,7 +6,7 @@ from __future__ import annotations
 SEGMENTS = 48
 
 #: By how much a point may miss where it is thought to be at the end of a sub-step before its pairs are looked for again: this
-#: part of the mean length of the edges, and STRAY times what it missed in the sub-step before. With more there are more pairs to
+#: part of the mean length of the edges, or STRAY times what it missed in the sub-step before. With more there are more pairs to
 #: look at, with less they are looked for more often.
 DRIFT_PART = 0.03
 STRAY = 1.5
@@ -43,7 +43,7 @@ PARTS = 64
 
 #: Distances of leaves are known up to this many mean lengths of the edges beyond the reach of contacts. With more, calm cloth is
 #: passed over for longer, and more pairs are measured when it is not.
-WATCHED = 0.3
+WATCHED = 0.4
 
 #: Leaves whose distances a leaf knows (a count); what is in the way of more is looked at each time.
 NEAR = 24

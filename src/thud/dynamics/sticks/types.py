@@ -143,7 +143,9 @@ class Tree(NamedTuple):
     move: Float32
     moved: Float32
     """(L, 6) boxes about the ways of a leaf's points, lower corner and the negative of the upper: as they are thought to go in
-    this sub-step, with their margins, and as they went in the one before."""
+    this sub-step, and as they went in the one before."""
+    stray: Float32
+    """(L,) the greatest margin of its points."""
     other: Int32
     apart: Float32
     when: Ints
