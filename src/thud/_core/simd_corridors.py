@@ -15,11 +15,14 @@ from numba.extending import intrinsic
 
 _F32, _I64, _I32 = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 
-#: Axes along which corridors are told apart: x, y, z and the diagonals of a cube, then one of a face, to make it 8.
-AXES = 8
+#: Axes along which corridors are told apart: x, y, z and a diagonal of a cube.
+AXES = 4
 
 #: Numbers of a row.
 ROW = 4 * AXES
+
+#: Corridors of a block, which one corridor is held against at once. A block has for each number of a row those of all its lanes.
+LANES = 16
 
 _HALF = ir.VectorType(_F32, 2 * AXES)
 
@@ -70,5 +73,42 @@ def join_corridors(typing: Any, a: Any, i: Any, b: Any, j: Any, out: Any, k: Any
             least = builder.select(builder.fcmp_ordered("<", other, mine), other, mine)
             builder.store(least, _half(context, builder, sig.args[4], args[4], args[5], half)).align = 4
         return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def corridor_meets(typing: Any, a: Any, i: Any, blocks: Any, j: Any) -> Any:
+    """Bit mask of the corridors of block blocks[j], (B, ROW * LANES), that row a[i] may meet."""
+    signature = types.uint32(a, types.int64, blocks, types.int64)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lanes = ir.VectorType(_F32, LANES)
+        row = builder.gep(
+            context.make_array(sig.args[0])(context, builder, args[0]).data, [builder.mul(args[1], ir.Constant(_I64, ROW))]
+        )
+        block = builder.gep(
+            context.make_array(sig.args[2])(context, builder, args[2]).data,
+            [builder.mul(args[3], ir.Constant(_I64, ROW * LANES))],
+        )
+        zero, none = ir.Constant(lanes, [0.0] * LANES), ir.Constant(lanes, ir.Undefined)
+        splat = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+
+        def beyond(k: int, other: int) -> Any:
+            """Lanes whose number `other` has with number k of the one a positive sum."""
+            value = builder.load(builder.gep(row, [ir.Constant(_I64, k)]))
+            one = builder.shuffle_vector(builder.insert_element(none, value, ir.Constant(_I32, 0)), none, splat)
+            address = builder.gep(block, [ir.Constant(_I64, other * LANES)])
+            many = builder.load(builder.bitcast(address, lanes.as_pointer()))
+            many.align = 4
+            return builder.fcmp_ordered(">", builder.fadd(one, many), zero)
+
+        apart = None
+        for side in range(2 * AXES):
+            mirrored = (side + AXES) % (2 * AXES)
+            both = builder.and_(beyond(side, mirrored), beyond(2 * AXES + side, 2 * AXES + mirrored))
+            apart = both if apart is None else builder.or_(apart, both)
+        mask = builder.bitcast(builder.not_(apart), ir.IntType(LANES))
+        return mask if LANES == 32 else builder.zext(mask, _I32)
 
     return signature, codegen

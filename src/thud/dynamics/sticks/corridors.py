@@ -13,12 +13,12 @@ import math
 import numpy as np
 
 from thud._core.decorators import device, kernel
-from thud._core.simd_corridors import AXES, ROW, join_corridors
+from thud._core.simd_corridors import AXES, LANES, ROW, join_corridors
 from thud.dynamics.sticks.tolerances import PARTS, SINGLE
 from thud.dynamics.sticks.types import ORIGIN
 from thud.math.vec3 import load3, sub
 
-_THIRD, _HALF = math.sqrt(1.0 / 3.0), math.sqrt(0.5)
+_THIRD = math.sqrt(1.0 / 3.0)
 
 
 @device
@@ -37,10 +37,6 @@ def put_place(rows, i, half, p, wide):
     put_along(rows, i, half, 1, y, wide)
     put_along(rows, i, half, 2, z, wide)
     put_along(rows, i, half, 3, _THIRD * (x + y + z), wide)
-    put_along(rows, i, half, 4, _THIRD * (x + y - z), wide)
-    put_along(rows, i, half, 5, _THIRD * (x - y + z), wide)
-    put_along(rows, i, half, 6, _THIRD * (y + z - x), wide)
-    put_along(rows, i, half, 7, _HALF * (x + y), wide)
 
 
 @device
@@ -59,6 +55,14 @@ def empty_node(nodes, k):
     """Nothing: apart from all else."""
     for c in range(ROW):
         nodes[k, c] = np.float32(np.inf)
+
+
+@device
+def put_lane(blocks, lane, rows, i):
+    """A row into its lane of a block."""
+    block, at = lane // LANES, lane % LANES
+    for c in range(ROW):
+        blocks[block, c * LANES + at] = rows[i, c]
 
 
 @device
@@ -111,30 +115,37 @@ def leaf_corridor(points, tree, leaf, everything):
     dirty = everything
     for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
         a, b, c = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+        if a < 0:
+            break
         tree.dirty_faces[f] = points.dirty[a] | points.dirty[b] | points.dirty[c]
         if everything or tree.dirty_faces[f] == 1:
             join_corridors(points.rows, a, points.rows, b, tree.face_rows, f)
             join_corridors(points.rows, c, tree.face_rows, f, tree.face_rows, f)
+            put_lane(tree.face_blocks, f, tree.face_rows, f)
             dirty = True
     for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
         a, b = tree.edges[e, 0], tree.edges[e, 1]
+        if a < 0:
+            break
         tree.dirty_edges[e] = points.dirty[a] | points.dirty[b]
         if everything or tree.dirty_edges[e] == 1:
             join_corridors(points.rows, a, points.rows, b, tree.edge_rows, e)
+            put_lane(tree.edge_blocks, e, tree.edge_rows, e)
             dirty = True
     for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
-        dirty = dirty or points.dirty[tree.points[q]] == 1
+        p = tree.points[q]
+        if p < 0:
+            break
+        if everything or points.dirty[p] == 1:
+            put_lane(tree.point_blocks, q, points.rows, p)
+            dirty = True
     tree.dirty_nodes[node] = 1 if dirty else 0
     if not dirty:
         return
     leaf_move(points, tree, leaf)
     empty_node(tree.nodes, node)
-    for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
-        join_corridors(tree.nodes, node, tree.face_rows, f, tree.nodes, node)
-    for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
-        join_corridors(tree.nodes, node, tree.edge_rows, e, tree.nodes, node)
-    for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
-        join_corridors(tree.nodes, node, points.rows, tree.points[q], tree.nodes, node)
+    for c in range(tree.first_corner[leaf], tree.first_corner[leaf + 1]):
+        join_corridors(tree.nodes, node, points.rows, tree.corners[c], tree.nodes, node)
 
 
 @device

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Floats, Ints
-from thud._core.simd_corridors import ROW
-from thud.dynamics.sticks.elements import Elements, edge_keys
-from thud.dynamics.sticks.tolerances import LEAF, NEAR, PARTS
-from thud.dynamics.sticks.types import CONTACT, Int32, Room, Tree
+from thud._core.simd_corridors import LANES, ROW
+from thud.dynamics.sticks.elements import Elements, edge_keys, leaf_count
+from thud.dynamics.sticks.tolerances import NEAR, PARTS
+from thud.dynamics.sticks.types import CONTACT, Float32, Int32, Room, Tree
 
 #: Pairs a chunk at the begin (a count); there will be more room if more are found.
 _ROOM = 256
@@ -17,7 +17,7 @@ _ROOM = 256
 def make_tree(elements: Elements) -> Tree:
     """Leaves of neighbours. The first element that has a point or an edge looks after it."""
     corners, count = elements.ordered.astype(np.int64), len(elements.ordered)
-    leaves = max(PARTS, 1 << (count // LEAF).bit_length() >> 1)
+    leaves = leaf_count(count)
     ends = count * np.arange(leaves + 1) // leaves
     points, first = np.unique(corners.ravel(), return_index=True)
     by_point = np.argsort(first, kind="stable")
@@ -26,19 +26,36 @@ def make_tree(elements: Elements) -> Tree:
     _, place = np.unique(edge_keys(sides[real], elements.count), return_index=True)
     place = np.sort(real[place])
     faces = np.flatnonzero(elements.is_face)
+    leaf_of = np.repeat(np.arange(leaves), np.diff(ends))
     # All points of a leaf: of its elements.
-    leaf = np.repeat(np.arange(leaves), np.diff(ends))
-    in_leaf = np.unique(leaf[:, None] * elements.count + corners)
+    in_leaf = np.unique(leaf_of[:, None] * elements.count + corners)
     first_corner = np.searchsorted(in_leaf, np.arange(leaves + 1) * elements.count)
+    own = elements.ordered[faces], _single(sides[place]), _single(points[by_point])[:, None]
+    blocked = [_in_blocks(rows, leaf_of[owner], leaves) for rows, owner in zip(own, (faces, place // 3, first[by_point] // 3), strict=True)]
+    (face, first_face), (edge, first_edge), (point, first_point) = blocked
     return Tree(
-        np.ascontiguousarray(elements.ordered[faces]), _single(sides[place]), _single(points[by_point]),
-        np.searchsorted(faces, ends), np.searchsorted(place // 3, ends), np.searchsorted(first[by_point] // 3, ends),
-        np.empty((len(faces), ROW), np.float32), np.empty((len(place), ROW), np.float32),
-        np.empty((2 * leaves, ROW), np.float32), np.zeros(len(faces), np.uint8), np.zeros(len(place), np.uint8),
-        np.zeros(2 * leaves, np.uint8), first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
-        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32), np.empty((leaves, NEAR), np.float32),
-        np.full((leaves, NEAR), -2, np.int64), np.zeros(1, np.int64),
+        face, edge, np.ascontiguousarray(point[:, 0]), first_face, first_edge, first_point,
+        np.empty((len(face), ROW), np.float32), np.empty((len(edge), ROW), np.float32),
+        np.empty((2 * leaves, ROW), np.float32), _no_blocks(face), _no_blocks(edge), _no_blocks(point),
+        np.zeros(len(face), np.uint8), np.zeros(len(edge), np.uint8), np.zeros(2 * leaves, np.uint8),
+        first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
+        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32),
+        np.empty((leaves, NEAR), np.float32), np.full((leaves, NEAR), -2, np.int64), np.zeros(1, np.int64),
     )  # fmt: skip
+
+
+def _in_blocks(rows: Int32, leaf: Ints, leaves: int) -> tuple[Int32, Ints]:
+    """Rows in the order of their leaves, those of each leaf from the begin of a block on, -1 between; and where leaves begin."""
+    many = np.bincount(leaf, minlength=leaves)
+    first = np.append(0, np.cumsum(-(-many // LANES) * LANES))
+    out = np.full((int(first[-1]), rows.shape[1]), -1, np.int32)
+    out[first[leaf] + np.arange(len(leaf)) - np.append(0, np.cumsum(many))[leaf]] = rows
+    return out, first
+
+
+def _no_blocks(rows: Int32) -> Float32:
+    """Corridors that meet nothing."""
+    return np.full((len(rows) // LANES, ROW * LANES), np.inf, np.float32)
 
 
 def _single(values: Ints) -> Int32:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device, kernel, view_device
-from thud._core.simd_corridors import ROW, corridors_meet, join_corridors
+from thud._core.simd_boxes import lowest_bit
+from thud._core.simd_corridors import LANES, ROW, corridor_meets, corridors_meet, join_corridors
 from thud.dynamics.sticks.contacts import kept_gap, most_stray, put_contact
 from thud.dynamics.sticks.corridors import nearer
 from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
@@ -26,11 +27,7 @@ _TODO = _OWN * _OWN + 2 * _OWN * _FACES
 @view_device
 def new_desk():
     """Of one member."""
-    return Desk(
-        np.empty((_STACK, 2), np.int64), np.empty((_TODO, 5), np.int32), np.empty((4, ROW), np.float32),
-        (np.empty(_FACES, np.int32), np.empty(_OWN, np.int32), np.empty(_OWN, np.int32),
-         np.empty(_FACES, np.int32), np.empty(_OWN, np.int32), np.empty(_OWN, np.int32)),
-    )  # fmt: skip
+    return Desk(np.empty((_STACK, 2), np.int64), np.empty((_TODO, 5), np.int32), np.empty((4, ROW), np.float32))
 
 
 @device
@@ -104,52 +101,48 @@ def know_apart(tree, a, b, place, apart):
 
 
 @device
-def near_features(points, tree, leaf, other, first, faces, edges, own):
-    """How many faces, edges and points of a leaf may meet another node, and which."""
-    some_faces, some_edges, some_points = 0, 0, 0
-    for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
-        if corridors_meet(tree.face_rows, f, tree.nodes, other):
-            faces[some_faces] = f
-            some_faces += 1
-    for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
-        if corridors_meet(tree.edge_rows, e, tree.nodes, other):
-            edges[some_edges] = e
-            some_edges += 1
-    for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
-        if corridors_meet(points.rows, tree.points[q], tree.nodes, other):
-            own[some_points] = tree.points[q]
-            some_points += 1
-    return some_faces, some_edges, some_points
-
-
-@device
-def points_with_faces(points, tree, first, own, some_points, faces, some_faces, todo, many):
-    """Pairs of points and faces whose corridors meet."""
-    for s in range(some_points):
-        p = own[s]
-        for t in range(some_faces):
-            f = faces[t]
-            if not corridors_meet(points.rows, p, tree.face_rows, f):
-                continue
-            a, b, c = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
-            if p != a and p != b and p != c and (first or points.dirty[p] | tree.dirty_faces[f] == 1):
-                many = note(todo, many, p, a, b, c, FACE)
+def points_with_faces(points, tree, first, leaf, other, todo, many):
+    """Pairs of a leaf's points and another leaf's faces whose corridors meet."""
+    leaves = tree.nodes.shape[0] // 2
+    for faces in range(tree.first_face[other] // LANES, tree.first_face[other + 1] // LANES):
+        if corridor_meets(tree.nodes, leaves + leaf, tree.face_blocks, faces) == 0:
+            continue
+        for block in range(tree.first_point[leaf] // LANES, tree.first_point[leaf + 1] // LANES):
+            some = corridor_meets(tree.nodes, leaves + other, tree.point_blocks, block)
+            while some != 0:
+                p = tree.points[LANES * block + np.int64(lowest_bit(some))]
+                some &= some - np.uint32(1)
+                more = corridor_meets(points.rows, p, tree.face_blocks, faces)
+                while more != 0:
+                    f = LANES * faces + np.int64(lowest_bit(more))
+                    more &= more - np.uint32(1)
+                    a, b, c = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+                    if ((p != a) & (p != b) & (p != c)) and (first or points.dirty[p] | tree.dirty_faces[f] == 1):
+                        many = note(todo, many, p, a, b, c, FACE)
     return many
 
 
 @device
-def edges_with_edges(tree, first, mine, some, others, more, same, todo, many):
-    """Pairs of edges whose corridors meet; of the same list each with those after it."""
-    for s in range(some):
-        e = mine[s]
-        a, b = tree.edges[e, 0], tree.edges[e, 1]
-        for t in range(s + 1 if same else 0, more):
-            f = others[t]
-            if not corridors_meet(tree.edge_rows, e, tree.edge_rows, f):
-                continue
-            c, d = tree.edges[f, 0], tree.edges[f, 1]
-            if a != c and a != d and b != c and b != d and (first or tree.dirty_edges[e] | tree.dirty_edges[f] == 1):
-                many = note(todo, many, a, b, c, d, EDGES)
+def edges_with_edges(tree, first, leaf, other, todo, many):
+    """Pairs of edges of two leaves whose corridors meet; of the same leaf each with those after it."""
+    leaves = tree.nodes.shape[0] // 2
+    for others in range(tree.first_edge[other] // LANES, tree.first_edge[other + 1] // LANES):
+        if corridor_meets(tree.nodes, leaves + leaf, tree.edge_blocks, others) == 0:
+            continue
+        for block in range(tree.first_edge[leaf] // LANES, tree.first_edge[leaf + 1] // LANES):
+            some = corridor_meets(tree.nodes, leaves + other, tree.edge_blocks, block)
+            while some != 0:
+                e = LANES * block + np.int64(lowest_bit(some))
+                some &= some - np.uint32(1)
+                a, b = tree.edges[e, 0], tree.edges[e, 1]
+                more = corridor_meets(tree.edge_rows, e, tree.edge_blocks, others)
+                while more != 0:
+                    f = LANES * others + np.int64(lowest_bit(more))
+                    more &= more - np.uint32(1)
+                    c, d = tree.edges[f, 0], tree.edges[f, 1]
+                    joined = (a == c) | (a == d) | (b == c) | (b == d) | ((leaf == other) & (f <= e))
+                    if not joined and (first or tree.dirty_edges[e] | tree.dirty_edges[f] == 1):
+                        many = note(todo, many, a, b, c, d, EDGES)
     return many
 
 
@@ -159,7 +152,6 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
     a point of the two is dirty."""
     leaves = tree.nodes.shape[0] // 2
     stack, todo = desk.stack, desk.todo
-    faces_a, edges_a, own_a, faces_b, edges_b, own_b = desk.lists
     reach, least = (1.0 + SLACK) * rules[OWN_GAP], FLOOR * rules[OWN_GAP]
     nodes, dirty = tree.nodes, tree.dirty_nodes
     for other in range(part, PARTS):
@@ -187,15 +179,10 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                 if apart > max(reach if first else 0.0, least + stray):
                     continue
             many = 0
-            fa, ea, pa = near_features(points, tree, a - leaves, b, first, faces_a, edges_a, own_a)
-            if a == b:
-                many = points_with_faces(points, tree, first, own_a, pa, faces_a, fa, todo, many)
-                many = edges_with_edges(tree, first, edges_a, ea, edges_a, ea, True, todo, many)
-            else:
-                fb, eb, pb = near_features(points, tree, b - leaves, a, first, faces_b, edges_b, own_b)
-                many = points_with_faces(points, tree, first, own_a, pa, faces_b, fb, todo, many)
-                many = points_with_faces(points, tree, first, own_b, pb, faces_a, fa, todo, many)
-                many = edges_with_edges(tree, first, edges_a, ea, edges_b, eb, False, todo, many)
+            many = points_with_faces(points, tree, first, a - leaves, b - leaves, todo, many)
+            if a != b:
+                many = points_with_faces(points, tree, first, b - leaves, a - leaves, todo, many)
+            many = edges_with_edges(tree, first, a - leaves, b - leaves, todo, many)
             nearest = judge(points, room, rules, triangles, chunk, first, todo, many, np.int32(-1))
             if first:
                 know_apart(tree, a - leaves, b - leaves, place, min(nearest, reach + rules[WATCH]))
@@ -227,26 +214,34 @@ def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, firs
                 depth += 2
                 continue
             leaf, many = node - leaves, 0
-            for q in range(tree.first_point[leaf], tree.first_point[leaf + 1]):
-                p = tree.points[q]
-                if (first or points.dirty[p] == 1) and corridors_meet(points.rows, p, rows, 0):
-                    many = note(todo, many, p, a, b, c, FACE)
-            for f in range(tree.first_face[leaf], tree.first_face[leaf + 1]):
-                if owns & 7 == 0 or not (first or tree.dirty_faces[f] == 1):
+            for block in range(tree.first_point[leaf] // LANES, tree.first_point[leaf + 1] // LANES):
+                some = corridor_meets(rows, 0, tree.point_blocks, block)
+                while some != 0:
+                    p = tree.points[LANES * block + np.int64(lowest_bit(some))]
+                    some &= some - np.uint32(1)
+                    if first or points.dirty[p] == 1:
+                        many = note(todo, many, p, a, b, c, FACE)
+            for k in range(3):
+                if (owns >> k) & 1 == 0:
                     continue
-                if corridors_meet(tree.face_rows, f, rows, 0):
-                    x, y, z = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
-                    for k in range(3):
-                        if (owns >> k) & 1 and corridors_meet(tree.face_rows, f, points.rows, a + k):
-                            many = note(todo, many, np.int32(a + k), x, y, z, FACE)
-            for e in range(tree.first_edge[leaf], tree.first_edge[leaf + 1]):
-                if owns >> OWN_EDGE & 7 == 0 or not (first or tree.dirty_edges[e] == 1):
+                for block in range(tree.first_face[leaf] // LANES, tree.first_face[leaf + 1] // LANES):
+                    some = corridor_meets(points.rows, a + k, tree.face_blocks, block)
+                    while some != 0:
+                        f = LANES * block + np.int64(lowest_bit(some))
+                        some &= some - np.uint32(1)
+                        if first or tree.dirty_faces[f] == 1:
+                            many = note(todo, many, np.int32(a + k), tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2], FACE)
+            for k in range(3):
+                if (owns >> (OWN_EDGE + k)) & 1 == 0:
                     continue
-                if corridors_meet(tree.edge_rows, e, rows, 0):
-                    x, y = tree.edges[e, 0], tree.edges[e, 1]
-                    for k in range(3):
-                        if (owns >> (OWN_EDGE + k)) & 1 and corridors_meet(tree.edge_rows, e, rows, 1 + k):
-                            many = note(todo, many, x, y, np.int32(a + k), np.int32(a + (k + 1) % 3), EDGES)
+                for block in range(tree.first_edge[leaf] // LANES, tree.first_edge[leaf + 1] // LANES):
+                    some = corridor_meets(rows, 1 + k, tree.edge_blocks, block)
+                    while some != 0:
+                        e = LANES * block + np.int64(lowest_bit(some))
+                        some &= some - np.uint32(1)
+                        if first or tree.dirty_edges[e] == 1:
+                            p, q = np.int32(a + k), np.int32(a + (k + 1) % 3)
+                            many = note(todo, many, tree.edges[e, 0], tree.edges[e, 1], p, q, EDGES)
             judge(points, room, rules, triangles, chunk, first, todo, many, triangles.body[t])
 
 

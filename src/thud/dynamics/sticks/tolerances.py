@@ -49,7 +49,7 @@ WATCHED = 0.4
 NEAR = 24
 
 #: Elements of a leaf of the tree (a count): fewer make it deeper, more are tested with each other.
-LEAF = 4
+LEAF = 8
 
 #: Faces, edges and points of one block (a count), whose box asks the world.
 BLOCK = 32

@@ -124,7 +124,7 @@ class Tree(NamedTuple):
     faces: Int32
     edges: Int32
     points: Int32
-    """(F, 3), (M, 2), (Q,) points: each edge and point once, by leaves."""
+    """(F, 3), (M, 2), (Q,) points: each edge and point once, by leaves; those of a leaf begin a block, and -1 fills its last."""
     first_face: Ints
     first_edge: Ints
     first_point: Ints
@@ -133,6 +133,10 @@ class Tree(NamedTuple):
     edge_rows: Float32
     nodes: Float32
     """(F, ROW), (M, ROW), (2 L, ROW) corridors."""
+    face_blocks: Float32
+    edge_blocks: Float32
+    point_blocks: Float32
+    """(F / LANES, ROW * LANES) and so on: the same by blocks."""
     dirty_faces: Bytes
     dirty_edges: Bytes
     dirty_nodes: Bytes
@@ -177,5 +181,3 @@ class Desk(NamedTuple):
     """(W, 5) pairs of two leaves, or of a leaf and a triangle: points and kind."""
     rows: Float32
     """(4, ROW) corridors of a triangle and of its edges."""
-    lists: tuple[Int32, Int32, Int32, Int32, Int32, Int32]
-    """Faces, edges and points of a leaf that may meet another, then of the other."""
