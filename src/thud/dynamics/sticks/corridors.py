@@ -171,7 +171,10 @@ def part_corridors(points, tree, part, everything):
 
 
 @device
-def top_corridors(tree):
-    """The nodes above those of the parts."""
-    for k in range(PARTS - 1, 0, -1):
-        join_children(tree, k)
+def triangle_corridors(points, triangles, start, stop):
+    """Of triangles of bodies."""
+    corner = points.x.shape[0] - 3 * triangles.body.shape[0]
+    for t in range(start, stop):
+        a = corner + 3 * t
+        join_corridors(points.rows, a, points.rows, a + 1, triangles.rows, t)
+        join_corridors(points.rows, a + 2, triangles.rows, t, triangles.rows, t)

@@ -27,7 +27,7 @@ _TODO = _OWN * _OWN + 2 * _OWN * _FACES
 @view_device
 def new_desk():
     """Of one member."""
-    return Desk(np.empty((_STACK, 2), np.int64), np.empty((_TODO, 5), np.int32), np.empty((4, ROW), np.float32))
+    return Desk(np.empty((_STACK, 2), np.int64), np.empty((_TODO, 5), np.int32), np.empty((3, ROW), np.float32))
 
 
 @device
@@ -171,8 +171,10 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                     stack[depth, 0], stack[depth, 1] = 2 * a + 1, 2 * b
                     depth += 1
                 continue
-            place = known_place(tree, a - leaves, b - leaves)
-            apart = known_apart(tree, a - leaves, b - leaves, place)
+            place, apart = -1, 0.0
+            if rules[WATCH] > 0.0:
+                place = known_place(tree, a - leaves, b - leaves)
+                apart = known_apart(tree, a - leaves, b - leaves, place)
             if apart > 0.0:
                 apart -= nearer(tree.move, a - leaves, b - leaves)
                 stray = np.float64(tree.stray[a - leaves]) + np.float64(tree.stray[b - leaves])
@@ -190,24 +192,23 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
 
 @kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")
 def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, first):
-    """Pairs of cloth with triangles of bodies, a part of the triangles."""
+    """Pairs with triangles of bodies, of what is below node PARTS + part."""
     leaves, total = tree.nodes.shape[0] // 2, triangles.body.shape[0]
     corner = points.x.shape[0] - 3 * total
     stack, todo, rows = desk.stack, desk.todo, desk.rows
-    for t in range(total * part // PARTS, total * (part + 1) // PARTS):
+    for t in range(total):
+        if not corridors_meet(triangles.rows, t, tree.nodes, PARTS + part):
+            continue
         a, b, c = np.int32(corner + 3 * t), np.int32(corner + 3 * t + 1), np.int32(corner + 3 * t + 2)
         owns = triangles.owns[t]
-        # Its edges, then its face.
-        join_corridors(points.rows, a, points.rows, b, rows, 1)
-        join_corridors(points.rows, b, points.rows, c, rows, 2)
-        join_corridors(points.rows, c, points.rows, a, rows, 3)
-        join_corridors(rows, 1, points.rows, c, rows, 0)
-        stack[0, 0] = 1
+        for k in range(3):
+            join_corridors(points.rows, a + k, points.rows, a + (k + 1) % 3, rows, k)
+        stack[0, 0] = PARTS + part
         depth = 1
         while depth > 0:
             depth -= 1
             node = stack[depth, 0]
-            if not (first or tree.dirty_nodes[node] == 1) or not corridors_meet(rows, 0, tree.nodes, node):
+            if not (first or tree.dirty_nodes[node] == 1) or not corridors_meet(triangles.rows, t, tree.nodes, node):
                 continue
             if node < leaves:
                 stack[depth, 0], stack[depth + 1, 0] = 2 * node, 2 * node + 1
@@ -215,7 +216,7 @@ def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, firs
                 continue
             leaf, many = node - leaves, 0
             for block in range(tree.first_point[leaf] // LANES, tree.first_point[leaf + 1] // LANES):
-                some = corridor_meets(rows, 0, tree.point_blocks, block)
+                some = corridor_meets(triangles.rows, t, tree.point_blocks, block)
                 while some != 0:
                     p = tree.points[LANES * block + np.int64(lowest_bit(some))]
                     some &= some - np.uint32(1)
@@ -235,7 +236,7 @@ def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, firs
                 if (owns >> (OWN_EDGE + k)) & 1 == 0:
                     continue
                 for block in range(tree.first_edge[leaf] // LANES, tree.first_edge[leaf + 1] // LANES):
-                    some = corridor_meets(rows, 1 + k, tree.edge_blocks, block)
+                    some = corridor_meets(rows, k, tree.edge_blocks, block)
                     while some != 0:
                         e = LANES * block + np.int64(lowest_bit(some))
                         some &= some - np.uint32(1)

@@ -16,13 +16,13 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.dynamics.step_solver import part_of
 from thud.dynamics.sticks.contacts import solve_contacts, sum_pushes
-from thud.dynamics.sticks.corridors import leaf_moved, part_corridors, point_corridor, top_corridors
+from thud.dynamics.sticks.corridors import leaf_moved, part_corridors, point_corridor, triangle_corridors
 from thud.dynamics.sticks.holding import count_fails, find_fails, keep_apart
 from thud.dynamics.sticks.relaxing import pull_springs, relax_sticks, slack_stick, solve_sticks
 from thud.dynamics.sticks.search import look_at_bodies, look_within, new_desk
 from thud.dynamics.sticks.tolerances import ALL_ROUNDS, FLOOR, PARTS, PUSH_ROUNDS, PUSHED_PART, SINGLE, SLACK, STRAY
 from thud.dynamics.sticks.types import (
-    BODY_GAP, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, OWN_GAP, PULL, PUSHES, WATCH, H,
+    BODY_GAP, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, MOST, OWN_GAP, PULL, PUSHES, WATCH, H,
 )  # fmt: skip
 from thud.dynamics.team import take, wait
 from thud.math.vec3 import load3, sub
@@ -52,7 +52,7 @@ def predict(points, rules, start, stop, along):
                 points.y[i, axis] = points.before[i, axis] + along * (points.after[i, axis] - points.before[i, axis])
             points.base[i, axis] = points.y[i, axis]
         outside += 1 if out else 0
-        points.margin[i] = max(rules[DRIFT], STRAY * points.drift[i]) if free else 0.0
+        points.margin[i] = min(max(rules[DRIFT], STRAY * points.drift[i]), rules[MOST]) if free else 0.0
         points.stray[i], points.dirty[i] = np.float32(0.0), 0
         own = i < points.velocity.shape[0]
         # Distances to bodies are not remembered.
@@ -115,9 +115,11 @@ def look(member, members, meeting, points, tree, room, desk, rules, triangles, i
     pairs or contacts of the fullest chunk if there was no room, else 0. Members must have met."""
     for part in range(member, PARTS, members):
         part_corridors(points, tree, part, first)
+    if first:
+        start, stop = part_of(0, triangles.body.shape[0], member, members)
+        triangle_corridors(points, triangles, start, stop)
     wait(meeting, members)
     if member == 0:
-        top_corridors(tree)
         room.turn[0] = 0
     wait(meeting, members)
     bodies = PARTS if triangles.body.shape[0] > 0 else 0

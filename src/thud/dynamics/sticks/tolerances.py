@@ -11,6 +11,10 @@ SEGMENTS = 48
 DRIFT_PART = 0.03
 STRAY = 1.5
 
+#: No margin is greater than this part of the mean length of the edges: pairs of all that a point may come near would be more than
+#: those that are looked for again when it is known where the point is.
+MOST_DRIFT = 0.3
+
 #: The same after points were pushed apart or held back, in kept gaps: now it is known where they are.
 PUSHED_PART = 0.25
 
@@ -44,6 +48,10 @@ PARTS = 64
 #: Distances of leaves are known up to this many mean lengths of the edges beyond the reach of contacts. With more, calm cloth is
 #: passed over for longer, and more pairs are measured when it is not.
 WATCHED = 0.4
+
+#: Distances of leaves are remembered while points miss where they are thought to be by no more than this part of the mean length
+#: of the edges on average.
+CALM = 0.02
 
 #: Leaves whose distances a leaf knows (a count); what is in the way of more is looked at each time.
 NEAR = 24

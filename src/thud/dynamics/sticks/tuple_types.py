@@ -16,5 +16,5 @@ STICK_ROOM = types.NamedTuple((_i1, _s3, _u2, _s2, _g2, _i1, _s3, _s2, _f3, _i1,
 STICK_TREE = types.NamedTuple(
     (_s2, _s2, _s1, _i1, _i1, _i1, _g2, _g2, _g2, _g2, _g2, _g2, _u1, _u1, _u1, _i1, _s1, _g2, _g2, _g1, _s2, _g2, types.int64[:, ::1], _i1), Tree
 )  # fmt: skip
-STICK_TRIANGLES = types.NamedTuple((_s1, _u1, _f1, _f2), Triangles)
+STICK_TRIANGLES = types.NamedTuple((_s1, _u1, _f1, _f2, _g2), Triangles)
 STICK_DESK = types.NamedTuple((types.int64[:, ::1], _s2, _g2), Desk)

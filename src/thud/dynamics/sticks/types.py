@@ -25,9 +25,9 @@ BOTH, LONGER, SHORTER = 0, 1, -1
 # Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between
 # surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient. ORIGIN: from which corridors are measured. DRIFT: metres
 # by which any point may miss where it is thought to be. WATCH: metres beyond the reach of contacts within which distances of
-# leaves are known.
-H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH = 0, 1, 4, 5, 6, 7, 8, 11, 12
-RULES = 13
+# leaves are known; 0 for not at all. MOST: metres by which no point may miss where it is thought to be.
+H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH, MOST = 0, 1, 4, 5, 6, 7, 8, 11, 12, 13
+RULES = 14
 
 # Columns of counts. DONE: sub-steps that were made. OUTSIDE: points that left their rooms. NEED: pairs or contacts of the
 # fullest chunk, if there was no room for them. Then sums over the step: HELD pairs that were held back, CROSSED pairs that could
@@ -93,7 +93,8 @@ class Net(NamedTuple):
 
 
 class Room(NamedTuple):
-    """For what is found, in chunks: those of bodies' triangles, then those of cloth. Each has room for R."""
+    """For what is found, in chunks: for each part of the tree those with bodies, then for each those of cloth with itself. Each
+    chunk has room for R."""
 
     pair_count: Ints
     pair_points: Int32
@@ -170,6 +171,8 @@ class Triangles(NamedTuple):
     """(B,) of cloth with each body."""
     pushes: Floats
     """(B, PUSH) what each feels."""
+    rows: Float32
+    """(T, ROW) corridors."""
 
 
 class Desk(NamedTuple):
@@ -180,4 +183,4 @@ class Desk(NamedTuple):
     todo: Int32
     """(W, 5) pairs of two leaves, or of a leaf and a triangle: points and kind."""
     rows: Float32
-    """(4, ROW) corridors of a triangle and of its edges."""
+    """(3, ROW) corridors of a triangle's edges."""
