@@ -40,12 +40,12 @@ def put_place(rows, i, half, p, wide):
 
 
 @device
-def point_corridor(points, rules, i, reach, least, watch):
-    """The corridor of a point: wider by a reach, at the begin by `watch` beyond it, and at the end at least by its margin and the
+def point_corridor(points, rules, i, reach, least):
+    """The corridor of a point: wider by a reach, at the begin by what it watches beyond it, and at the end at least by its margin and the
     least gap."""
     for half in range(2):
         at = points.x if half == 0 else points.base
-        wide = max(reach, least + points.margin[i]) if half == 1 else reach + watch
+        wide = max(reach, least + points.margin[i]) if half == 1 else reach + points.watch[i]
         o = (rules[ORIGIN], rules[ORIGIN + 1], rules[ORIGIN + 2])
         put_place(points.rows, i, 2 * AXES * half, sub(load3(at, i, 0), o), wide)
 
@@ -84,6 +84,10 @@ def leaf_move(points, tree, leaf):
             low, high, most = min(low, way), max(high, way), max(most, points.margin[i])
         put_move(tree.move, leaf, axis, low, high)
     tree.stray[leaf] = np.float32(most * (1.0 + SINGLE))
+    least = np.float32(np.inf)
+    for c in range(tree.first_corner[leaf], tree.first_corner[leaf + 1]):
+        least = min(least, points.watch[tree.corners[c]])
+    tree.watch[leaf] = least
 
 
 @device

@@ -39,7 +39,7 @@ def make_tree(elements: Elements) -> Tree:
         np.empty((2 * leaves, ROW), np.float32), _no_blocks(face), _no_blocks(edge), _no_blocks(point),
         np.zeros(len(face), np.uint8), np.zeros(len(edge), np.uint8), np.zeros(2 * leaves, np.uint8),
         first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
-        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32),
+        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32),
         np.empty((leaves, NEAR), np.float32), np.full((leaves, NEAR), -2, np.int64), np.zeros(1, np.int64),
     )  # fmt: skip
 

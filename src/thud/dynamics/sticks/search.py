@@ -11,7 +11,7 @@ from thud.dynamics.sticks.contacts import kept_gap, most_stray, put_contact
 from thud.dynamics.sticks.corridors import nearer
 from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
 from thud.dynamics.sticks.tolerances import FLOOR, LEAF, NEAR, PARTS, SINGLE, SLACK
-from thud.dynamics.sticks.types import EDGES, FACE, IS_FACE, OWN_EDGE, OWN_GAP, WATCH, Desk
+from thud.dynamics.sticks.types import EDGES, FACE, IS_FACE, OWN_EDGE, OWN_GAP, Desk
 from thud.math.vec3 import load3
 
 #: Levels of two trees that wait (a count): three more pairs a level than are taken.
@@ -172,7 +172,8 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
                     depth += 1
                 continue
             place, apart = -1, 0.0
-            if rules[WATCH] > 0.0:
+            watch = np.float64(tree.watch[a - leaves]) + np.float64(tree.watch[b - leaves])
+            if watch > 0.0:
                 place = known_place(tree, a - leaves, b - leaves)
                 apart = known_apart(tree, a - leaves, b - leaves, place)
             if apart > 0.0:
@@ -187,7 +188,7 @@ def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
             many = edges_with_edges(tree, first, a - leaves, b - leaves, todo, many)
             nearest = judge(points, room, rules, triangles, chunk, first, todo, many, np.int32(-1))
             if first:
-                know_apart(tree, a - leaves, b - leaves, place, min(nearest, reach + rules[WATCH]))
+                know_apart(tree, a - leaves, b - leaves, place, min(nearest, reach + watch))
 
 
 @kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")

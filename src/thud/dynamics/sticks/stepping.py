@@ -22,7 +22,7 @@ from thud.dynamics.sticks.relaxing import pull_springs, relax_sticks, slack_stic
 from thud.dynamics.sticks.search import look_at_bodies, look_within, new_desk
 from thud.dynamics.sticks.tolerances import ALL_ROUNDS, FLOOR, PARTS, PUSH_ROUNDS, PUSHED_PART, SINGLE, SLACK, STRAY
 from thud.dynamics.sticks.types import (
-    BODY_GAP, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, MOST, OWN_GAP, PULL, PUSHES, WATCH, H,
+    BODY_GAP, CALM, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, MOST, OWN_GAP, PULL, PUSHES, WATCH, H,
 )  # fmt: skip
 from thud.dynamics.team import take, wait
 from thud.math.vec3 import load3, sub
@@ -55,11 +55,12 @@ def predict(points, rules, start, stop, along):
         points.margin[i] = min(max(rules[DRIFT], STRAY * points.drift[i]), rules[MOST]) if free else 0.0
         points.stray[i], points.dirty[i] = np.float32(0.0), 0
         own = i < points.velocity.shape[0]
-        # Distances to bodies are not remembered.
+        # Where neighbours go different ways in each sub-step, what is known of their distances is soon out of date.
+        points.watch[i] = np.float32(rules[WATCH]) if own and points.drift[i] < rules[CALM] else np.float32(0.0)
         if own:
-            point_corridor(points, rules, i, reach, least, 0.5 * rules[WATCH])
+            point_corridor(points, rules, i, reach, least)
         else:
-            point_corridor(points, rules, i, max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach), 0.0, -0.5 * rules[WATCH])
+            point_corridor(points, rules, i, max(0.0, (1.0 + SLACK) * rules[BODY_GAP] - reach), 0.0)
     return outside
 
 
@@ -97,7 +98,7 @@ def think_again(points, rules, start, stop):
             for axis in range(3):
                 points.base[i, axis] = points.y[i, axis]
             points.margin[i], points.stray[i] = PUSHED_PART * gap, np.float32(0.0)
-            point_corridor(points, rules, i, 0.0, 0.5 * FLOOR * gap, 0.5 * rules[WATCH])
+            point_corridor(points, rules, i, 0.0, 0.5 * FLOOR * gap)
 
 
 @device

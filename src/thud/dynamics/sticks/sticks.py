@@ -19,9 +19,10 @@ from thud.dynamics.sticks.near_pairs import NearPairs
 from thud.dynamics.sticks.obstacles import CollisionQueries, Gatherer, Obstacles, PoseMemory
 from thud.dynamics.sticks.pushing import push_bodies
 from thud.dynamics.sticks.stepping import step_sticks, stick_errors
-from thud.dynamics.sticks.tolerances import AROUND, CALM, DRIFT_PART, FLOOR, MOST_DRIFT, SLACK, THICKEST, WATCHED
+from thud.dynamics.sticks.tolerances import AROUND, CALM_PART, DRIFT_PART, FLOOR, MOST_DRIFT, SLACK, THICKEST, WATCHED
 from thud.dynamics.sticks.types import (
     BODY_GAP,
+    CALM,
     CONTACTS,
     COUNTS,
     CROSSED,
@@ -287,9 +288,7 @@ class Sticks:
         # What is in reach of contacts is looked at in any case.
         rules[DRIFT] = max(DRIFT_PART * self._edge_length, 0.5 * (1.0 + SLACK - FLOOR) * self.thickness)
         rules[MOST] = max(MOST_DRIFT * self._edge_length, rules[DRIFT])
-        # Where neighbours go different ways in each sub-step, what is known of their distances is soon out of date.
-        calm = float(self._drift.mean()) < CALM * self._edge_length
-        rules[WATCH] = WATCHED * self._edge_length if calm else 0.0
+        rules[WATCH], rules[CALM] = 0.5 * WATCHED * self._edge_length, CALM_PART * self._edge_length
         rules[ORIGIN : ORIGIN + 3] = begin.mean(axis=0)
         counts = np.zeros(COUNTS, np.int64)
         members = 1 if len(self) < _FEW_POINTS else self.threads or core_count()
@@ -350,7 +349,7 @@ class Sticks:
         total = len(x)
         points = Points(
             x, np.empty((total, 3)), before, after, self.velocity, give, np.empty((total, 3)), np.empty(total),
-            np.empty(total, np.float32), self._drift, low, high, np.empty((total, ROW), np.float32), np.empty(total, np.uint8),
+            np.empty(total, np.float32), np.empty(total, np.float32), self._drift, low, high, np.empty((total, ROW), np.float32), np.empty(total, np.uint8),
         )  # fmt: skip
         return points, Triangles(body, owns, friction, pushes, np.empty((len(body), ROW), np.float32))
 

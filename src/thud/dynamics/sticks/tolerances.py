@@ -49,9 +49,9 @@ PARTS = 64
 #: passed over for longer, and more pairs are measured when it is not.
 WATCHED = 0.4
 
-#: Distances of leaves are remembered while points miss where they are thought to be by no more than this part of the mean length
-#: of the edges on average.
-CALM = 0.02
+#: They are known of leaves whose points all missed where they were thought to be by less than this part of the mean length of the
+#: edges in the sub-step before.
+CALM_PART = 0.03
 
 #: Leaves whose distances a leaf knows (a count); what is in the way of more is looked at each time.
 NEAR = 24

@@ -25,9 +25,9 @@ BOTH, LONGER, SHORTER = 0, 1, -1
 # Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between
 # surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient. ORIGIN: from which corridors are measured. DRIFT: metres
 # by which any point may miss where it is thought to be. WATCH: metres beyond the reach of contacts within which distances of
-# leaves are known; 0 for not at all. MOST: metres by which no point may miss where it is thought to be.
-H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH, MOST = 0, 1, 4, 5, 6, 7, 8, 11, 12, 13
-RULES = 14
+# calm leaves are known, CALM: by how much calm points missed where they were thought to be. MOST: metres by which no point may miss where it is thought to be.
+H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH, CALM, MOST = 0, 1, 4, 5, 6, 7, 8, 11, 12, 13, 14
+RULES = 15
 
 # Columns of counts. DONE: sub-steps that were made. OUTSIDE: points that left their rooms. NEED: pairs or contacts of the
 # fullest chunk, if there was no room for them. Then sums over the step: HELD pairs that were held back, CROSSED pairs that could
@@ -61,8 +61,9 @@ class Points(NamedTuple):
     """(N + 3T,) 1 / kg; 0 for what nothing pushes."""
     base: Floats
     margin: Floats
-    """(N + 3T, 3), (N + 3T,): where a point was thought to be at the end of the sub-step when pairs were last looked for, and by
-    how much it may miss that for them to be good, metres."""
+    watch: Float32
+    """(N + 3T, 3), (N + 3T,), (N + 3T,): where a point was thought to be at the end of the sub-step when pairs were last looked for, and by
+    how much it may miss that for them to be good, metres; by how much its corridor is wider at the begin to know distances."""
     stray: Float32
     """(N + 3T,) by how much it does."""
     drift: Floats
@@ -150,7 +151,8 @@ class Tree(NamedTuple):
     """(L, 6) boxes about the ways of a leaf's points, lower corner and the negative of the upper: as they are thought to go in
     this sub-step, and as they went in the one before."""
     stray: Float32
-    """(L,) the greatest margin of its points."""
+    watch: Float32
+    """(L,) the greatest margin of its points, and the least of what their corridors are wider by to know distances, metres."""
     other: Int32
     apart: Float32
     when: Ints
