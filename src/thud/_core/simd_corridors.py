@@ -21,7 +21,7 @@ AXES = 4
 #: Numbers of a row.
 ROW = 4 * AXES
 
-#: Corridors of a block, which one corridor is held against at once. A block has for each number of a row those of all its lanes.
+#: Corridors of a block, which one is held against at once. A block has for each number of a row those of all its lanes.
 LANES = 16
 
 _HALF = ir.VectorType(_F32, 2 * AXES)

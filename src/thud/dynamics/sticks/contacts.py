@@ -46,8 +46,8 @@ def most_stray(by, kind, i, j, k, m):
 
 @device
 def put_contact(points, room, rules, triangles, chunk, found, i, j, k, m, body, distance, n, w0, w1, w2, w3):
-    """One more contact of a chunk, if something can give way and if there is room; returns how many there are. The plane between
-    the two is that of the begin of the sub-step."""
+    """One more contact of a chunk, if something can give way and if there is room; returns how many there are. The plane
+    between the two is that of the begin of the sub-step."""
     x, y, h = points.x, points.y, rules[H]
     give = w0 * w0 * points.give[i] + w1 * w1 * points.give[j] + w2 * w2 * points.give[k] + w3 * w3 * points.give[m]
     if give == 0.0:

@@ -41,8 +41,8 @@ def put_place(rows, i, half, p, wide):
 
 @device
 def point_corridor(points, rules, i, reach, least):
-    """The corridor of a point: wider by a reach, at the begin by what it watches beyond it, and at the end at least by its margin and the
-    least gap."""
+    """The corridor of a point: wider by a reach, at the begin by what it watches beyond that, and at the end at least by its
+    margin and the least gap."""
     for half in range(2):
         at = points.x if half == 0 else points.base
         wide = max(reach, least + points.margin[i]) if half == 1 else reach + points.watch[i]

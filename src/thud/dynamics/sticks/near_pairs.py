@@ -30,8 +30,9 @@ def make_tree(elements: Elements) -> Tree:
     # All points of a leaf: of its elements.
     in_leaf = np.unique(leaf_of[:, None] * elements.count + corners)
     first_corner = np.searchsorted(in_leaf, np.arange(leaves + 1) * elements.count)
-    own = elements.ordered[faces], _single(sides[place]), _single(points[by_point])[:, None]
-    blocked = [_in_blocks(rows, leaf_of[owner], leaves) for rows, owner in zip(own, (faces, place // 3, first[by_point] // 3), strict=True)]
+    rows = elements.ordered[faces], _single(sides[place]), _single(points[by_point])[:, None]
+    owners = faces, place // 3, first[by_point] // 3
+    blocked = [_in_blocks(own, leaf_of[owner], leaves) for own, owner in zip(rows, owners, strict=True)]
     (face, first_face), (edge, first_edge), (point, first_point) = blocked
     return Tree(
         face, edge, np.ascontiguousarray(point[:, 0]), first_face, first_edge, first_point,
@@ -39,8 +40,9 @@ def make_tree(elements: Elements) -> Tree:
         np.empty((2 * leaves, ROW), np.float32), _no_blocks(face), _no_blocks(edge), _no_blocks(point),
         np.zeros(len(face), np.uint8), np.zeros(len(edge), np.uint8), np.zeros(2 * leaves, np.uint8),
         first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
-        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.empty(leaves, np.float32), np.full((leaves, NEAR), -1, np.int32),
-        np.empty((leaves, NEAR), np.float32), np.full((leaves, NEAR), -2, np.int64), np.zeros(1, np.int64),
+        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.empty(leaves, np.float32),
+        np.full((leaves, NEAR), -1, np.int32), np.empty((leaves, NEAR), np.float32), np.full((leaves, NEAR), -2, np.int64),
+        np.zeros(1, np.int64),
     )  # fmt: skip
 
 

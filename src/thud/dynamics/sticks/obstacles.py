@@ -149,15 +149,19 @@ class Gatherer:
         self, world: CollisionQueries, low: Floats, high: Floats, items: Int32, reach: float, mask: int, ignore: Ints,
         seen: tuple[Ints, Floats, Floats],
     ) -> Obstacles:  # fmt: skip
-        """What is in reach of items (I, 3) of points in boxes (N, 3). `seen`: as `PoseMemory.look` says."""
+        """What is in reach of items (I, 3) of points in boxes (N, 3), which are made larger by how far bodies may push points.
+        `seen`: as `PoseMemory.look` says."""
         handles, before, now = seen
         blocks = -(-len(items) // BLOCK)
         rooms = np.empty((blocks, 6))
         run_rows(block_boxes, blocks, world.threads, low, high, items, reach, BLOCK, rooms)
         within = np.concatenate([rooms[:, :3].min(axis=0), rooms[:, 3:].max(axis=0)])
         way = travels(world, handles, before, now, within)
-        rooms[:, :3] -= way
-        rooms[:, 3:] += way
+        low -= way
+        high += way
+        # A triangle that is that far away now may have been near.
+        rooms[:, :3] -= 2.0 * way
+        rooms[:, 3:] += 2.0 * way
         near = world.near(rooms, mask)
         row, body = near.row, near.body
         if len(ignore):

@@ -63,7 +63,9 @@ def judge(points, room, rules, triangles, chunk, first, todo, many, body):
                 room.pair_slack[chunk, kept] = np.float32(apart - SINGLE * abs(apart))
             kept += 1
         if first and apart < reach and not ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
-            contacts = put_contact(points, room, rules, triangles, chunk, contacts, i, j, k, m, body, distance, n, w0, w1, w2, w3)
+            contacts = put_contact(
+                points, room, rules, triangles, chunk, contacts, i, j, k, m, body, distance, n, w0, w1, w2, w3
+            )
     room.pair_count[chunk], room.contact_count[chunk] = kept, contacts
     return nearest
 
@@ -148,8 +150,8 @@ def edges_with_edges(tree, first, leaf, other, todo, many):
 
 @kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")
 def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
-    """Pairs of cloth with itself: node PARTS + part with itself and those after it. If it is not the `first` look of a sub-step: where
-    a point of the two is dirty."""
+    """Pairs of cloth with itself: node PARTS + part with itself and those after it. If it is not the `first` look of a sub-step:
+    where a point of the two is dirty."""
     leaves = tree.nodes.shape[0] // 2
     stack, todo = desk.stack, desk.todo
     reach, least = (1.0 + SLACK) * rules[OWN_GAP], FLOOR * rules[OWN_GAP]
@@ -232,7 +234,8 @@ def look_at_bodies(points, tree, room, desk, rules, triangles, chunk, part, firs
                         f = LANES * block + np.int64(lowest_bit(some))
                         some &= some - np.uint32(1)
                         if first or tree.dirty_faces[f] == 1:
-                            many = note(todo, many, np.int32(a + k), tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2], FACE)
+                            x, y, z = tree.faces[f, 0], tree.faces[f, 1], tree.faces[f, 2]
+                            many = note(todo, many, np.int32(a + k), x, y, z, FACE)
             for k in range(3):
                 if (owns >> (OWN_EDGE + k)) & 1 == 0:
                     continue

@@ -22,8 +22,24 @@ from thud.dynamics.sticks.relaxing import pull_springs, relax_sticks, slack_stic
 from thud.dynamics.sticks.search import look_at_bodies, look_within, new_desk
 from thud.dynamics.sticks.tolerances import ALL_ROUNDS, FLOOR, PARTS, PUSH_ROUNDS, PUSHED_PART, SINGLE, SLACK, STRAY
 from thud.dynamics.sticks.types import (
-    BODY_GAP, CALM, CONTACTS, CROSSED, DONE, DRIFT, FADE, HELD, LOOKS, NEED, OUTSIDE, MOST, OWN_GAP, PULL, PUSHES, WATCH, H,
-)  # fmt: skip
+    BODY_GAP,
+    CALM,
+    CONTACTS,
+    CROSSED,
+    DONE,
+    DRIFT,
+    FADE,
+    HELD,
+    LOOKS,
+    MOST,
+    NEED,
+    OUTSIDE,
+    OWN_GAP,
+    PULL,
+    PUSHES,
+    WATCH,
+    H,
+)
 from thud.dynamics.team import take, wait
 from thud.math.vec3 import load3, sub
 
@@ -36,8 +52,8 @@ def moves_freely(points, i):
 
 @device
 def predict(points, rules, start, stop, along):
-    """Where points would be at the end of a sub-step if nothing but gravity acted, and their margins; how many leave their rooms.
-    `along`: part of the step that is over then."""
+    """Where points would be at the end of a sub-step if nothing but gravity acted, their margins and corridors; how many leave
+    their rooms. `along`: part of the step that is over then."""
     h, outside = rules[H], 0
     reach, least = 0.5 * (1.0 + SLACK) * rules[OWN_GAP], 0.5 * FLOOR * rules[OWN_GAP]
     for i in range(start, stop):
@@ -166,13 +182,14 @@ def note_drifts(points, rules, start, stop):
 
 
 @kernel(
-    "i8, i8, i4[::1], stick_points, stick_net, stick_tree, stick_room, stick_triangles, f8[::1], i8, i8, i8, i8, i8[::1], i8[::1]"
+    "i8, i8, i4[::1], stick_points, stick_net, stick_tree, stick_room, stick_triangles, f8[::1], i8, i8, i8, i8, i8[::1],"
+    " i8[::1]"
 )
 def step_sticks(
     member, members, meeting, points, net, tree, room, triangles, rules, slides, itself, substeps, iterations, votes, counts,
 ):  # fmt: skip
-    """Sub-steps from counts[DONE] to the last, by one member of a team; ends early where points leave their rooms, or where there
-    is no room for what is found."""
+    """Sub-steps from counts[DONE] to the last, by one member of a team; ends early where points leave their rooms, or where
+    there is no room for what is found."""
     h, desk = rules[H], new_desk()
     low, high = part_of(0, points.x.shape[0], member, members)
     first_stick, last_stick = part_of(0, net.rest.shape[0], member, members)

@@ -322,7 +322,6 @@ class Sticks:
         seconds: float, rules: Floats, felt: list[tuple[Obstacles, Floats]],
     ) -> tuple[Points, Triangles]:  # fmt: skip
         """Points, and the triangles of bodies that may be near them in the rest of the step."""
-        own = len(self)
         give = np.where(self._pinned, 0.0, 1.0 / self.mass)
         after = np.where(self._pinned[:, None], self._target, self.position)
         left = seconds * (self.substeps - done) / self.substeps
@@ -349,7 +348,8 @@ class Sticks:
         total = len(x)
         points = Points(
             x, np.empty((total, 3)), before, after, self.velocity, give, np.empty((total, 3)), np.empty(total),
-            np.empty(total, np.float32), np.empty(total, np.float32), self._drift, low, high, np.empty((total, ROW), np.float32), np.empty(total, np.uint8),
+            np.empty(total, np.float32), np.empty(total, np.float32), self._drift, low, high,
+            np.empty((total, ROW), np.float32), np.empty(total, np.uint8),
         )  # fmt: skip
         return points, Triangles(body, owns, friction, pushes, np.empty((len(body), ROW), np.float32))
 

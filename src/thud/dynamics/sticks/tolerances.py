@@ -6,13 +6,13 @@ from __future__ import annotations
 SEGMENTS = 48
 
 #: By how much a point may miss where it is thought to be at the end of a sub-step before its pairs are looked for again: this
-#: part of the mean length of the edges, or STRAY times what it missed in the sub-step before. With more there are more pairs to
-#: look at, with less they are looked for more often.
+#: part of the mean length of the edges, or STRAY times what it missed in the sub-step before. With more there are more pairs
+#: to look at, with less they are looked for more often.
 DRIFT_PART = 0.03
 STRAY = 1.5
 
-#: No margin is greater than this part of the mean length of the edges: pairs of all that a point may come near would be more than
-#: those that are looked for again when it is known where the point is.
+#: No margin is greater than this part of the mean length of the edges: all that a point may come near would be more than what
+#: is looked for again when it is known where the point is.
 MOST_DRIFT = 0.3
 
 #: The same after points were pushed apart or held back, in kept gaps: now it is known where they are.
@@ -41,16 +41,16 @@ ALL_ROUNDS = 40
 #: A round of holding back leaves this part of a point's way; after HOLD_ROUNDS nothing of it.
 HOLD = 0.5
 
-#: Parts of a search (a count, a power of 2), of the cloth and of the triangles of bodies, each with a chunk of its own for what is
-#: found: members of a team take one after the other.
+#: Parts of the cloth in a search (a count, a power of 2). What is found in each, with bodies and with itself, stands in chunks
+#: of its own; members of a team take one after the other.
 PARTS = 64
 
-#: Distances of leaves are known up to this many mean lengths of the edges beyond the reach of contacts. With more, calm cloth is
-#: passed over for longer, and more pairs are measured when it is not.
+#: Distances of leaves are known up to this many mean lengths of the edges beyond the reach of contacts. With more, calm cloth
+#: is passed over for longer, and more pairs are measured when it is not.
 WATCHED = 0.4
 
-#: They are known of leaves whose points all missed where they were thought to be by less than this part of the mean length of the
-#: edges in the sub-step before.
+#: They are known of leaves whose points all missed where they were thought to be by less than this part of the mean length of
+#: the edges in the sub-step before. Of others they would be out of date at once.
 CALM_PART = 0.03
 
 #: Leaves whose distances a leaf knows (a count); what is in the way of more is looked at each time.

@@ -14,7 +14,8 @@ STICK_POINTS = types.NamedTuple((_f2, _f2, _f2, _f2, _f2, _f1, _f2, _f1, _g1, _g
 STICK_NET = types.NamedTuple((_s2, _f1, _f1, _b1, _u1, _f1, _i1), Net)
 STICK_ROOM = types.NamedTuple((_i1, _s3, _u2, _s2, _g2, _i1, _s3, _s2, _f3, _i1, _s2, _f3, _s1, _s1), Room)
 STICK_TREE = types.NamedTuple(
-    (_s2, _s2, _s1, _i1, _i1, _i1, _g2, _g2, _g2, _g2, _g2, _g2, _u1, _u1, _u1, _i1, _s1, _g2, _g2, _g1, _g1, _s2, _g2, types.int64[:, ::1], _i1), Tree
+    (_s2, _s2, _s1, _i1, _i1, _i1, _g2, _g2, _g2, _g2, _g2, _g2, _u1, _u1, _u1, _i1, _s1, _g2, _g2, _g1, _g1, _s2, _g2,
+     types.int64[:, ::1], _i1), Tree,
 )  # fmt: skip
 STICK_TRIANGLES = types.NamedTuple((_s1, _u1, _f1, _f2, _g2), Triangles)
 STICK_DESK = types.NamedTuple((types.int64[:, ::1], _s2, _g2), Desk)

@@ -23,15 +23,15 @@ OWN_EDGE, IS_FACE = 3, 64
 BOTH, LONGER, SHORTER = 0, 1, -1
 
 # Columns of rules. H: seconds of a sub-step. FADE: what is left of a velocity after it. OWN_GAP, BODY_GAP: kept between
-# surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient. ORIGIN: from which corridors are measured. DRIFT: metres
-# by which any point may miss where it is thought to be. WATCH: metres beyond the reach of contacts within which distances of
-# calm leaves are known, CALM: by how much calm points missed where they were thought to be. MOST: metres by which no point may miss where it is thought to be.
+# surfaces of cloth, and to bodies, metres. OWN_FRICTION: coefficient. ORIGIN: from which corridors are measured. In metres:
+# DRIFT and MOST, the least and the greatest margin of a point; CALM, by less than which calm points miss where they are thought
+# to be; WATCH, half of what beyond the reach of contacts distances of calm leaves are known.
 H, PULL, FADE, OWN_GAP, BODY_GAP, OWN_FRICTION, ORIGIN, DRIFT, WATCH, CALM, MOST = 0, 1, 4, 5, 6, 7, 8, 11, 12, 13, 14
 RULES = 15
 
 # Columns of counts. DONE: sub-steps that were made. OUTSIDE: points that left their rooms. NEED: pairs or contacts of the
-# fullest chunk, if there was no room for them. Then sums over the step: HELD pairs that were held back, CROSSED pairs that could
-# not be kept apart, PUSHES rounds that it took, LOOKS for near pairs, CONTACTS in the last sub-step.
+# fullest chunk, if there was no room for them. Then sums over the step: HELD pairs that were held back, CROSSED pairs that
+# could not be kept apart, PUSHES rounds that it took, LOOKS for near pairs, CONTACTS in the last sub-step.
 DONE, OUTSIDE, NEED, HELD, CROSSED, PUSHES, LOOKS, CONTACTS = range(8)
 COUNTS = 8
 
@@ -62,8 +62,8 @@ class Points(NamedTuple):
     base: Floats
     margin: Floats
     watch: Float32
-    """(N + 3T, 3), (N + 3T,), (N + 3T,): where a point was thought to be at the end of the sub-step when pairs were last looked for, and by
-    how much it may miss that for them to be good, metres; by how much its corridor is wider at the begin to know distances."""
+    """(N + 3T, 3), (N + 3T,), (N + 3T,): where a point was thought to be at the end of the sub-step when pairs were last looked
+    for; by how much it may miss that for them to be good, metres; by how much its corridor is wider at the begin."""
     stray: Float32
     """(N + 3T,) by how much it does."""
     drift: Floats
@@ -101,8 +101,8 @@ class Room(NamedTuple):
     pair_points: Int32
     pair_kind: Bytes
     pair_body: Int32
-    """(C,), (C, R, 4), (C, R), (C, R): pairs of a point and a face, or of two edges, that may pass each other. Place of the body,
-    -1 for two of cloth."""
+    """(C,), (C, R, 4), (C, R), (C, R): pairs of a point and a face, or of two edges, that may pass each other. Place of the
+    body, -1 for two of cloth."""
     pair_slack: Float32
     """(C, R) metres: how far apart the two are at the end of the sub-step, less what their points stray."""
     contact_count: Ints
@@ -126,7 +126,7 @@ class Tree(NamedTuple):
     faces: Int32
     edges: Int32
     points: Int32
-    """(F, 3), (M, 2), (Q,) points: each edge and point once, by leaves; those of a leaf begin a block, and -1 fills its last."""
+    """(F, 3), (M, 2), (Q,) points: each edge and point once, by leaves; a leaf begins a block, and -1 fills its last."""
     first_face: Ints
     first_edge: Ints
     first_point: Ints
