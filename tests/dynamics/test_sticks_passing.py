@@ -1,4 +1,4 @@
-"""Cloth passes neither itself nor a sheet: all ways between steps by an oracle, and the search for near pairs by brute force."""
+"""Cloth passes neither itself nor a sheet: all ways between steps by an oracle; the search for pairs by brute force."""
 
 from __future__ import annotations
 

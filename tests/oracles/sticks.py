@@ -75,7 +75,7 @@ def passings(points: Floats, faces: Ints, triangles: Floats) -> tuple[int, int]:
 
 
 def _together(x: list[Floats], d: list[Floats]) -> tuple[Ints, Floats]:
-    """(row, time) when four points x (M, 3) that go straight by d in [0, 1] are in one plane: where the cubic changes its sign."""
+    """(row, time) of four points x (M, 3) that go straight by d in one plane: where a cubic changes its sign in [0, 1]."""
     p = x[0]
     a, b, c = (x[k] - p for k in (1, 2, 3))
     da, db, dc = (d[k] - d[0] for k in (1, 2, 3))

@@ -47,7 +47,7 @@ def make_tree(elements: Elements) -> Tree:
 
 
 def _in_blocks(rows: Int32, leaf: Ints, leaves: int) -> tuple[Int32, Ints]:
-    """Rows in the order of their leaves, those of each leaf from the begin of a block on, -1 between; and where leaves begin."""
+    """Rows in the order of their leaves, those of each from the begin of a block on, -1 between; and where leaves begin."""
     many = np.bincount(leaf, minlength=leaves)
     first = np.append(0, np.cumsum(-(-many // LANES) * LANES))
     out = np.full((int(first[-1]), rows.shape[1]), -1, np.int32)

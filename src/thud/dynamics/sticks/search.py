@@ -150,8 +150,8 @@ def edges_with_edges(tree, first, leaf, other, todo, many):
 
 @kernel(inner="stick_points, stick_tree, stick_room, stick_desk, f8[::1], stick_triangles, i8, i8, b1")
 def look_within(points, tree, room, desk, rules, triangles, chunk, part, first):
-    """Pairs of cloth with itself: node PARTS + part with itself and those after it. If it is not the `first` look of a sub-step:
-    where a point of the two is dirty."""
+    """Pairs of cloth with itself: node PARTS + part with itself and those after it. If it is not the `first` look of a
+    sub-step: where a point of the two is dirty."""
     leaves = tree.nodes.shape[0] // 2
     stack, todo = desk.stack, desk.todo
     reach, least = (1.0 + SLACK) * rules[OWN_GAP], FLOOR * rules[OWN_GAP]

@@ -294,20 +294,23 @@ class Sticks:
         members = 1 if len(self) < _FEW_POINTS else self.threads or core_count()
         votes = np.zeros(members, np.int64)
         felt: list[tuple[Obstacles, Floats]] = []
-        points = None
         tree = self._near.tree(self._elements, self.position)
-        while counts[DONE] < self.substeps:
-            # Again if points have left their rooms; with more room if there was none for what was found.
-            if points is None or counts[NEED] == 0:
-                points, triangles = self._look(world, seen, begin, int(counts[DONE]), seconds, rules, felt)
-            else:
-                self._near.grow(int(counts[NEED]))
-            counts[NEED] = 0
+        points, triangles = self._look(world, seen, begin, 0, seconds, rules, felt)
+        while True:
             run_team(
                 step_sticks, members, points, self._net, tree, self._near.room, triangles, rules,
                 int(self.method == "slides"), int(self.self_collision), self.substeps, self.iterations, votes, counts,
             )  # fmt: skip
             self.position[:] = points.x[: len(self)]
+            if counts[DONE] == self.substeps:
+                break
+            if counts[NEED] > 0:
+                # There was no room for what was found.
+                self._near.grow(int(counts[NEED]))
+                counts[NEED] = 0
+            else:
+                # Points have left the boxes in which triangles are known.
+                points, triangles = self._look(world, seen, begin, int(counts[DONE]), seconds, rules, felt)
         self._near.keep(self.position)
         if not np.isfinite(self.position).all():
             raise InvalidInputError(
