@@ -81,6 +81,12 @@ def wait(meeting, members):
             _rest()
 
 
+@device
+def take(turn):
+    """The number of the next job that no member has taken. `turn` (1,) int32: 0 before the first."""
+    return np.int64(_add(turn, 0, np.int32(1)))
+
+
 def run_team(kernel: Any, members: int, *arguments: Any) -> None:
     """Call `kernel(member, members, meeting, *arguments)` for each member at once. What a kernel writes is of use only if this
     returns."""

@@ -14,7 +14,7 @@ from thud.bvh.height_tree import SPACING_X, SPACING_Y, cell_corners, is_there
 from thud.constants import TREE_LEVELS
 from thud.dynamics.characters.types import FIRST, STOP
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
-from thud.math.vec3 import cross, dot, load3, norm, sub
+from thud.math.vec3 import add, cross, dot, load3, norm, scale, sub
 from thud.mesh.box_tree import F, U, absolute, load_triangle, single3
 from thud.mesh.mesh_convex import box_extent
 from thud.mesh.tolerances import BOX_SLACK
@@ -144,6 +144,16 @@ def grid_in_reach(start, stop, grid, chosen, row, poses, rooms, radii, runs, cou
         count_out[run] = found
 
 
+@device
+def square_corners(n, middle, half):
+    """Corners of a square across n about its middle, in order."""
+    u = (0.0, n[2], -n[1]) if abs(n[0]) < 0.7 else (-n[2], 0.0, n[0])
+    u = scale(u, half / norm(u))
+    v = cross(n, u)
+    a, b = sub(sub(middle, u), v), sub(add(middle, u), v)
+    return a, b, add(add(middle, u), v), add(sub(middle, u), v)
+
+
 @kernel("i8, i8, f8[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], f8[:,::1], f8[:,::1]")
 def half_space_in_reach(start, stop, plane, chosen, row, poses, rooms, radii, runs, count_out, corners_out, planes_out):
     """The same of a half-space: two triangles of its plane about the character. plane: (4,) normal and offset."""
@@ -155,17 +165,10 @@ def half_space_in_reach(start, stop, plane, chosen, row, poses, rooms, radii, ru
         n = rotate(r, (plane[0], plane[1], plane[2]))
         height = plane[3] + dot(n, t)
         foot = (height * n[0], height * n[1], height * n[2])
-        # Two tangents, longer than the room is wide.
+        # Longer than the room is wide.
         far = abs(height)
         for k in range(3):
             far += 2.0 * max(abs(lower[k]), abs(upper[k]))
-        u = (0.0, n[2], -n[1]) if abs(n[0]) < 0.7 else (-n[2], 0.0, n[0])
-        length = norm(u)
-        u = (u[0] * far / length, u[1] * far / length, u[2] * far / length)
-        v = cross(n, u)
-        a = (foot[0] - u[0] - v[0], foot[1] - u[1] - v[1], foot[2] - u[2] - v[2])
-        b = (foot[0] + u[0] - v[0], foot[1] + u[1] - v[1], foot[2] + u[2] - v[2])
-        c = (foot[0] + u[0] + v[0], foot[1] + u[1] + v[1], foot[2] + u[2] + v[2])
-        d = (foot[0] - u[0] + v[0], foot[1] - u[1] + v[1], foot[2] - u[2] + v[2])
+        a, b, c, d = square_corners(n, foot, far)
         found = write_triangle(runs, run, np.int64(0), a, b, c, own, corners_out, planes_out)
         count_out[run] = write_triangle(runs, run, found, a, c, d, own, corners_out, planes_out)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.decorators import device
-from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
-from thud.dynamics.sticks.tolerances import CHUNK, RECOVERY, SLACK
+from thud.dynamics.sticks.tolerances import RECOVERY
 from thud.dynamics.sticks.types import (
     APPROACH,
     BODY_GAP,
@@ -37,54 +36,41 @@ def kept_gap(rules, body):
 
 
 @device
-def strays(points, kind, i, j, k, m):
-    """How much nearer to each other two may be than their ways are."""
-    a, b, c, d = points.stray[i], points.stray[j], points.stray[k], points.stray[m]
+def most_stray(by, kind, i, j, k, m):
+    """How much nearer to each other two may be if each point is off by its own of `by`."""
+    a, b, c, d = by[i], by[j], by[k], by[m]
     if kind == FACE:
         return a + max(b, max(c, d))
     return max(a, b) + max(c, d)
 
 
 @device
-def find_contacts(points, pairs, room, rules, friction, chunk):
-    """Those of one chunk of pairs; the plane between the two is that of the begin of the sub-step."""
-    found = chunk * CHUNK
-    x, y = points.x, points.y
-    h = rules[H]
-    for p in range(chunk * CHUNK, min((chunk + 1) * CHUNK, pairs.kind.shape[0])):
-        kind, body = pairs.kind[p], pairs.body[p]
-        i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
-        gap = kept_gap(rules, body)
-        reach = gap * (1.0 + SLACK)
-        if pairs.slack[p] - strays(points, kind, i, j, k, m) > reach:
-            continue
-        x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
-        y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
-        if ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, reach):
-            continue
-        distance, n, w0, w1, w2, w3 = pair_plane(kind, x0, x1, x2, x3)
-        if distance == 0.0 or gap_along(kind, n, y0, y1, y2, y3) >= reach:
-            continue
-        give = w0 * w0 * points.give[i] + w1 * w1 * points.give[j] + w2 * w2 * points.give[k] + w3 * w3 * points.give[m]
-        if give == 0.0:
-            continue
-        row = room.contact[found]
-        for axis in range(3):
-            row[NORMAL + axis] = n[axis]
-            row[RUB + axis] = 0.0
-        row[WEIGHT], row[WEIGHT + 1], row[WEIGHT + 2], row[WEIGHT + 3] = w0, w1, w2, w3
-        row[GOAL] = min(gap, distance + RECOVERY * gap * h)
-        row[PRESS] = 0.0
-        row[GRIP] = friction[body] if body >= 0 else rules[OWN_FRICTION]
-        row[GIVE] = give
-        # The velocities with which they came: what a body feels of an impact is limited by them.
-        speed = (
-            w0 * dot(n, sub(y0, x0)) + w1 * dot(n, sub(y1, x1)) + w2 * dot(n, sub(y2, x2)) + w3 * dot(n, sub(y3, x3))
-        ) / h  # fmt: skip
-        row[APPROACH] = max(-speed, 0.0)
-        room.contact_pair[found] = p
-        found += 1
-    room.contact_count[chunk] = found - chunk * CHUNK
+def put_contact(points, room, rules, triangles, chunk, found, i, j, k, m, body, distance, n, w0, w1, w2, w3):
+    """One more contact of a chunk, if something can give way and if there is room; returns how many there are. The plane
+    between the two is that of the begin of the sub-step."""
+    x, y, h = points.x, points.y, rules[H]
+    give = w0 * w0 * points.give[i] + w1 * w1 * points.give[j] + w2 * w2 * points.give[k] + w3 * w3 * points.give[m]
+    if give == 0.0:
+        return found
+    if found >= room.contact_body.shape[1]:
+        return found + 1
+    row, four = room.contact[chunk, found], room.contact_points[chunk, found]
+    four[0], four[1], four[2], four[3] = i, j, k, m
+    room.contact_body[chunk, found] = body
+    for axis in range(3):
+        row[NORMAL + axis] = n[axis]
+        row[RUB + axis] = 0.0
+    row[WEIGHT], row[WEIGHT + 1], row[WEIGHT + 2], row[WEIGHT + 3] = w0, w1, w2, w3
+    gap = kept_gap(rules, body)
+    row[GOAL] = min(gap, distance + RECOVERY * gap * h)
+    row[PRESS] = 0.0
+    row[GRIP] = triangles.friction[body] if body >= 0 else rules[OWN_FRICTION]
+    row[GIVE] = give
+    # The velocities with which they came: what a body feels of an impact is limited by them.
+    u0, u1 = sub(load3(y, i, 0), load3(x, i, 0)), sub(load3(y, j, 0), load3(x, j, 0))
+    u2, u3 = sub(load3(y, k, 0), load3(x, k, 0)), sub(load3(y, m, 0), load3(x, m, 0))
+    row[APPROACH] = max(-(w0 * dot(n, u0) + w1 * dot(n, u1) + w2 * dot(n, u2) + w3 * dot(n, u3)) / h, 0.0)
+    return found + 1
 
 
 @device
@@ -97,14 +83,13 @@ def moved(y, give, index, push, part):
 
 
 @device
-def solve_contacts(points, pairs, room):
-    """All contacts once, one after the other: those with bodies, which are the first pairs, have the last word."""
+def solve_contacts(points, room):
+    """All contacts once, one after the other: those with bodies, which are the first chunks, have the last word."""
     x, y, give = points.x, points.y, points.give
     for chunk in range(room.contact_count.shape[0] - 1, -1, -1):
-        for place in range(chunk * CHUNK, chunk * CHUNK + room.contact_count[chunk]):
-            row = room.contact[place]
-            p = room.contact_pair[place]
-            i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
+        for place in range(room.contact_count[chunk]):
+            row, four = room.contact[chunk, place], room.contact_points[chunk, place]
+            i, j, k, m = four[0], four[1], four[2], four[3]
             n = (row[NORMAL], row[NORMAL + 1], row[NORMAL + 2])
             w0, w1, w2, w3 = row[WEIGHT], row[WEIGHT + 1], row[WEIGHT + 2], row[WEIGHT + 3]
             y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
@@ -136,25 +121,24 @@ def solve_contacts(points, pairs, room):
 
 
 @device
-def sum_pushes(points, pairs, room, rules, pushes):
+def sum_pushes(points, room, rules, pushes):
     """What bodies feel of the contacts of a sub-step. Returns the number of contacts that press."""
     pressing = 0
     h = rules[H]
     for chunk in range(room.contact_count.shape[0]):
-        for place in range(chunk * CHUNK, chunk * CHUNK + room.contact_count[chunk]):
-            row = room.contact[place]
+        for place in range(room.contact_count[chunk]):
+            row, four = room.contact[chunk, place], room.contact_points[chunk, place]
             if row[PRESS] == 0.0:
                 continue
             pressing += 1
-            p = room.contact_pair[place]
-            b = pairs.body[p]
+            b = room.contact_body[chunk, place]
             if b < 0:
                 continue
             # The closest point of the body: its corners have the weights of one sign.
             at, whole = (0.0, 0.0, 0.0), 0.0
             on_body = 0.0
             for c in range(4):
-                q, w = pairs.points[p, c], abs(row[WEIGHT + c])
+                q, w = four[c], abs(row[WEIGHT + c])
                 if q >= points.velocity.shape[0]:
                     at = add_scaled(at, load3(points.y, q, 0), w)
                     whole += w

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud.dynamics.sticks.types import IS_FACE, OWN_EDGE, Bytes, Int32
+from thud.dynamics.sticks.tolerances import LEAF, PARTS
+from thud.dynamics.sticks.types import Int32
 
 
 def edge_keys(ends: Ints, count: int) -> Ints:
@@ -51,36 +52,37 @@ class Elements:
         alone = points[~covered]
         lone_edges = self.edges[bare][:, [0, 1, 1]]
         every = np.concatenate([self.triangles, lone_edges, np.stack([alone, alone, alone], axis=1)]).astype(np.int32)
-        owns = np.concatenate([
-            np.full(len(self.triangles), IS_FACE), np.zeros(len(lone_edges) + len(alone), np.int64)
-        ])  # fmt: skip
+        is_face = np.arange(len(every)) < len(self.triangles)
         # Neighbours in the sheet are neighbours in the tree.
         middle = self.start[every].mean(axis=1)
-        order = morton_order(middle)
+        order = halved_order(middle, leaf_count(len(every)))
         self.ordered: Int32 = np.ascontiguousarray(every[order])
-        owns = owns[order]
-        # The first element that has a point or an edge looks after it.
-        corners = self.ordered.astype(np.int64)
-        _, first = np.unique(corners.ravel(), return_index=True)
-        np.add.at(owns, first // 3, 1 << (first % 3))
-        edges = corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-        real = np.flatnonzero(edges[:, 0] != edges[:, 1])
-        _, first = np.unique(edge_keys(edges[real], self.count), return_index=True)
-        first = real[first]
-        np.add.at(owns, first // 3, 1 << (OWN_EDGE + first % 3))
-        self.owns: Bytes = owns.astype(np.uint8)
+        self.is_face: Bools = is_face[order]
 
 
-def morton_order(points: Floats) -> Ints:
-    """(N,) order along a curve that fills space."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    side = float((high - low).max()) or 1.0
-    cell = np.minimum((points - low) / side * 1024.0, 1023.0).astype(np.int64)
-    code = np.zeros(len(points), np.int64)
-    for bit in range(10):
-        for axis in range(3):
-            code |= ((cell[:, axis] >> bit) & 1) << (3 * bit + axis)
-    return np.argsort(code, kind="stable")
+def leaf_count(count: int) -> int:
+    """Leaves of a tree over so many elements: a power of 2."""
+    return max(PARTS, 1 << (count // LEAF).bit_length() >> 1)
+
+
+def halved_order(points: Floats, leaves: int) -> Ints:
+    """(N,) order in which each half, and each half of it and so on down to the leaves, is a group of neighbours: on one side of
+    the others along the axis in which they are spread the most."""
+    count, order = len(points), np.arange(len(points))
+    groups = 1
+    while groups < leaves:
+        ends = count * np.arange(groups + 1) // groups
+        many = np.diff(ends)
+        group = np.repeat(np.arange(groups), many)
+        some = np.flatnonzero(many)
+        placed = points[order]
+        wide = np.zeros((groups, 3))
+        if len(some):
+            wide[some] = np.maximum.reduceat(placed, ends[some]) - np.minimum.reduceat(placed, ends[some])
+        along = placed[np.arange(count), np.argmax(wide, axis=1)[group]]
+        order = order[np.lexsort((along, group))]
+        groups *= 2
+    return order
 
 
 def least_size(points: Floats, faces: Ints, edges: Int32) -> float:

@@ -9,9 +9,9 @@ moves through is pushed, and if there is no room for it, counted.
 from __future__ import annotations
 
 from thud._core.decorators import device
-from thud.dynamics.sticks.contacts import kept_gap, strays
+from thud.dynamics.sticks.contacts import kept_gap, most_stray
 from thud.dynamics.sticks.planes import gap_along, pair_plane, ways_apart
-from thud.dynamics.sticks.tolerances import CHUNK, FLOOR, HOLD, HOLD_ROUNDS, PUSH_ROUNDS
+from thud.dynamics.sticks.tolerances import FLOOR, HOLD, HOLD_ROUNDS, PUSH_ROUNDS
 from thud.dynamics.sticks.types import FACE
 from thud.math.vec3 import dot, load3
 
@@ -20,29 +20,29 @@ PUSHED = -2
 
 
 @device
-def find_fails(points, pairs, room, rules, chunk):
+def find_fails(points, room, rules, chunk):
     """Pairs of one chunk that would pass each other, or come closer than the least gap."""
-    found = chunk * CHUNK
+    found = 0
     x, y = points.x, points.y
-    for p in range(chunk * CHUNK, min((chunk + 1) * CHUNK, pairs.kind.shape[0])):
-        kind = pairs.kind[p]
-        i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
-        if pairs.slack[p] - strays(points, kind, i, j, k, m) > FLOOR * kept_gap(rules, pairs.body[p]):
+    for p in range(room.pair_count[chunk]):
+        kind, four = room.pair_kind[chunk, p], room.pair_points[chunk, p]
+        i, j, k, m = four[0], four[1], four[2], four[3]
+        least = FLOOR * kept_gap(rules, room.pair_body[chunk, p])
+        if room.pair_slack[chunk, p] - most_stray(points.stray, kind, i, j, k, m) > least:
             continue
         x0, x1, x2, x3 = load3(x, i, 0), load3(x, j, 0), load3(x, k, 0), load3(x, m, 0)
         y0, y1, y2, y3 = load3(y, i, 0), load3(y, j, 0), load3(y, k, 0), load3(y, m, 0)
-        least = FLOOR * kept_gap(rules, pairs.body[p])
         if ways_apart(kind, x0, x1, x2, x3, y0, y1, y2, y3, least):
             continue
         distance, n, _w0, _w1, _w2, _w3 = pair_plane(kind, x0, x1, x2, x3)
         least = min(least, 0.5 * distance)
         if distance == 0.0 or gap_along(kind, n, y0, y1, y2, y3) >= least:
             continue
-        row = room.fail[found]
+        row = room.fail[chunk, found]
         row[0], row[1], row[2], row[3] = n[0], n[1], n[2], least
-        room.fail_pair[found] = p
+        room.fail_pair[chunk, found] = p
         found += 1
-    room.fail_count[chunk] = found - chunk * CHUNK
+    room.fail_count[chunk] = found
 
 
 @device
@@ -55,22 +55,13 @@ def count_fails(room):
 
 
 @device
-def into_corridor(points, i, along):
-    """Keep a point within its margin of its way; `along`: part of the way that is over at the end of the sub-step."""
-    m = points.margin[i]
-    for axis in range(3):
-        at = points.ref[i, axis] + along * points.way[i, axis]
-        points.y[i, axis] = min(max(points.y[i, axis], at - m), at + m)
-
-
-@device
 def can_stay(points, room, i):
     """Whether a point may be held back: neither one of a body, nor pinned, nor pushed by a body that moves."""
     return points.give[i] > 0.0 and room.stamp[i] != PUSHED
 
 
 @device
-def part_two(points, room, n, least, a, b, along):
+def part_two(points, room, n, least, a, b):
     """Push point a of A and point b of B apart along n to the least gap; one that a body pushes does not give way to others."""
     y, give = points.y, points.give
     lack = least - dot(n, load3(y, a, 0)) + dot(n, load3(y, b, 0))
@@ -84,10 +75,6 @@ def part_two(points, room, n, least, a, b, along):
     for axis in range(3):
         y[a, axis] += up * n[axis]
         y[b, axis] -= down * n[axis]
-    if up > 0.0:
-        into_corridor(points, a, along)
-    if down > 0.0:
-        into_corridor(points, b, along)
 
 
 @device
@@ -120,22 +107,21 @@ def push_ahead(points, room, i):
 
 
 @device
-def keep_apart(points, pairs, room, turn, along):
+def keep_apart(points, room, turn):
     """One round over the pairs that fail."""
     for chunk in range(room.fail_count.shape[0]):
-        for place in range(chunk * CHUNK, chunk * CHUNK + room.fail_count[chunk]):
-            p = room.fail_pair[place]
-            row = room.fail[place]
+        for place in range(room.fail_count[chunk]):
+            p, row = room.fail_pair[chunk, place], room.fail[chunk, place]
             n, least = (row[0], row[1], row[2]), row[3]
-            kind = pairs.kind[p]
-            i, j, k, m = pairs.points[p, 0], pairs.points[p, 1], pairs.points[p, 2], pairs.points[p, 3]
+            kind, four = room.pair_kind[chunk, p], room.pair_points[chunk, p]
+            i, j, k, m = four[0], four[1], four[2], four[3]
             if turn >= PUSH_ROUNDS and would_stay_clear(points, room, kind, n, least, i, j, k, m):
                 hold_back(points, room, i, turn)
                 hold_back(points, room, j, turn)
                 hold_back(points, room, k, turn)
                 hold_back(points, room, m, turn)
                 continue
-            if turn >= PUSH_ROUNDS and pairs.body[p] >= 0:
+            if turn >= PUSH_ROUNDS and room.pair_body[chunk, p] >= 0:
                 # A body moves into it: from now on what it pushes goes ahead of it, and others make room.
                 push_ahead(points, room, i)
                 push_ahead(points, room, j)
@@ -144,11 +130,11 @@ def keep_apart(points, pairs, room, turn, along):
             # A little more than is needed: others push too.
             more = 1.5 * least
             if kind == FACE:
-                part_two(points, room, n, more, i, j, along)
-                part_two(points, room, n, more, i, k, along)
-                part_two(points, room, n, more, i, m, along)
+                part_two(points, room, n, more, i, j)
+                part_two(points, room, n, more, i, k)
+                part_two(points, room, n, more, i, m)
             else:
-                part_two(points, room, n, more, i, k, along)
-                part_two(points, room, n, more, i, m, along)
-                part_two(points, room, n, more, j, k, along)
-                part_two(points, room, n, more, j, m, along)
+                part_two(points, room, n, more, i, k)
+                part_two(points, room, n, more, i, m)
+                part_two(points, room, n, more, j, k)
+                part_two(points, room, n, more, j, m)

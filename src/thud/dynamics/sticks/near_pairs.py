@@ -1,113 +1,101 @@
-"""Pairs of points and faces, and of edges, that may come near each other before their points leave their corridors."""
+"""The tree over what of a net meets things, and the room for the pairs that are found in it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from thud._core.arrays import Floats
-from thud._core.threads import run_rows
-from thud.dynamics.sticks.elements import Elements
-from thud.dynamics.sticks.tolerances import CHUNK, LEAF, PARTS
-from thud.dynamics.sticks.tree import (
-    element_boxes,
-    gather_pairs,
-    leaf_boxes,
-    own_features,
-    pairs_with_bodies,
-    pairs_within,
-    upper_boxes,
-)
-from thud.dynamics.sticks.types import CONTACT, Bytes, Found, Int32, Pairs, Points, Room, Tree
+from thud._core.arrays import Floats, Ints
+from thud._core.simd_corridors import LANES, ROW
+from thud.dynamics.sticks.elements import Elements, edge_keys, leaf_count
+from thud.dynamics.sticks.tolerances import NEAR, PARTS
+from thud.dynamics.sticks.types import CONTACT, Float32, Int32, Room, Tree
+
+#: Pairs a chunk at the begin (a count); there will be more room if more are found.
+_ROOM = 256
 
 
-class PairFinder:
-    """Keeps its memory from step to step."""
-
-    def __init__(self) -> None:
-        self._found = _new_found(256)
-        self._out = _new_pairs(0)
-        self._count = 0
-        self._room: Room | None = None
-        self._tree: Tree | None = None
-
-    def refit(self, elements: Elements, points: Points, reach: float, threads: int | None) -> None:
-        """Corridors of the elements, wider by a reach, and of the tree over them. What was found before is forgotten."""
-        self._count = 0
-        self.refit_again(elements, points, reach, threads)
-
-    def refit_again(self, elements: Elements, points: Points, reach: float, threads: int | None) -> None:
-        """The same; what was found before is kept."""
-        own, owns = elements.ordered, elements.owns
-        if self._tree is None or self._tree.elements is not own:
-            leaves = max(PARTS, 1 << (len(own) // LEAF).bit_length() >> 1)
-            self._tree = Tree(own, owns, np.empty((len(own), 12)), np.empty((2 * leaves, 12)))
-        tree = self._tree
-        run_rows(element_boxes, len(own), threads, points, own, reach, tree.boxes)
-        run_rows(leaf_boxes, len(tree.nodes) // 2, threads, tree.boxes, tree.nodes)
-        upper_boxes(tree.nodes)
-
-    def with_bodies(self, points: Points, corners: Floats, bodies: Int32, reach: float, threads: int | None) -> None:
-        """Add pairs of cloth with triangles of bodies, (T, 9) now."""
-        if not len(bodies):
-            return
-        table = np.empty(1 << int(8 * len(bodies)).bit_length(), np.int32)
-        owns: Bytes = np.empty(len(bodies), np.uint8)
-        own_features(corners, bodies, table, owns)
-        self._search(pairs_with_bodies, threads, points, reach, bodies, owns)
-
-    def with_itself(self, points: Points, reach: float, threads: int | None) -> None:
-        """Add pairs of cloth with itself."""
-        self._search(pairs_within, threads, points, reach)
-
-    def _search(self, kernel: object, threads: int | None, points: Points, reach: float, *more: object) -> None:
-        while True:
-            found = self._found
-            run_rows(kernel, PARTS, threads, points, self._tree, reach, PARTS, *more, found, rows_per_chunk=2)
-            most = int(found.total.max())
-            if most <= found.points.shape[1]:
-                break
-            self._found = _new_found(most + most // 2)
-        total = self._count + int(found.total.sum())
-        if len(self._out.kind) < total:
-            fresh = _new_pairs(total + total // 2)
-            old, many = self._out, self._count
-            fresh.points[:many], fresh.kind[:many] = old.points[:many], old.kind[:many]
-            fresh.body[:many], fresh.slack[:many] = old.body[:many], old.slack[:many]
-            self._out = fresh
-        gather_pairs(found, self._out, self._count)
-        self._count = total
-
-    def pairs(self) -> Pairs:
-        """All that were added."""
-        out, many = self._out, self._count
-        return Pairs(out.points[:many], out.kind[:many], out.body[:many], out.slack[:many])
-
-    def clear(self) -> Pairs:
-        """None."""
-        self._count = 0
-        return self.pairs()
-
-    def room(self, points: int) -> Room:
-        """For what is found among them."""
-        chunks = -(-self._count // CHUNK)
-        if self._room is None or len(self._room.contact_count) < chunks or len(self._room.stamp) != points:
-            more = chunks + chunks // 2
-            size = more * CHUNK
-            self._room = Room(
-                np.zeros(more, np.int64), np.empty(size, np.int32), np.empty((size, CONTACT)), np.zeros(more, np.int64),
-                np.empty(size, np.int32), np.empty((size, 4)), np.empty(points, np.int32),
-            )  # fmt: skip
-        return self._room._replace(contact_count=self._room.contact_count[:chunks], fail_count=self._room.fail_count[:chunks])
-
-
-def _new_found(room: int) -> Found:
-    return Found(
-        np.empty(PARTS, np.int64), np.empty((PARTS, room, 4), np.int32), np.empty((PARTS, room), np.uint8),
-        np.empty((PARTS, room), np.int32), np.empty((PARTS, room), np.float32),
+def make_tree(elements: Elements) -> Tree:
+    """Leaves of neighbours. The first element that has a point or an edge looks after it."""
+    corners, count = elements.ordered.astype(np.int64), len(elements.ordered)
+    leaves = leaf_count(count)
+    ends = count * np.arange(leaves + 1) // leaves
+    points, first = np.unique(corners.ravel(), return_index=True)
+    by_point = np.argsort(first, kind="stable")
+    sides = corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    real = np.flatnonzero(sides[:, 0] != sides[:, 1])
+    _, place = np.unique(edge_keys(sides[real], elements.count), return_index=True)
+    place = np.sort(real[place])
+    faces = np.flatnonzero(elements.is_face)
+    leaf_of = np.repeat(np.arange(leaves), np.diff(ends))
+    # All points of a leaf: of its elements.
+    in_leaf = np.unique(leaf_of[:, None] * elements.count + corners)
+    first_corner = np.searchsorted(in_leaf, np.arange(leaves + 1) * elements.count)
+    rows = elements.ordered[faces], _single(sides[place]), _single(points[by_point])[:, None]
+    owners = faces, place // 3, first[by_point] // 3
+    blocked = [_in_blocks(own, leaf_of[owner], leaves) for own, owner in zip(rows, owners, strict=True)]
+    (face, first_face), (edge, first_edge), (point, first_point) = blocked
+    return Tree(
+        face, edge, np.ascontiguousarray(point[:, 0]), first_face, first_edge, first_point,
+        np.empty((len(face), ROW), np.float32), np.empty((len(edge), ROW), np.float32),
+        np.empty((2 * leaves, ROW), np.float32), _no_blocks(face), _no_blocks(edge), _no_blocks(point),
+        np.zeros(len(face), np.uint8), np.zeros(len(edge), np.uint8), np.zeros(2 * leaves, np.uint8),
+        first_corner, _single(in_leaf % elements.count), np.empty((leaves, 6), np.float32),
+        np.empty((leaves, 6), np.float32), np.empty(leaves, np.float32), np.empty(leaves, np.float32),
+        np.full((leaves, NEAR), -1, np.int32), np.empty((leaves, NEAR), np.float32), np.full((leaves, NEAR), -2, np.int64),
+        np.zeros(1, np.int64),
     )  # fmt: skip
 
 
-def _new_pairs(count: int) -> Pairs:
-    return Pairs(
-        np.empty((count, 4), np.int32), np.empty(count, np.uint8), np.empty(count, np.int32), np.empty(count, np.float32)
-    )
+def _in_blocks(rows: Int32, leaf: Ints, leaves: int) -> tuple[Int32, Ints]:
+    """Rows in the order of their leaves, those of each from the begin of a block on, -1 between; and where leaves begin."""
+    many = np.bincount(leaf, minlength=leaves)
+    first = np.append(0, np.cumsum(-(-many // LANES) * LANES))
+    out = np.full((int(first[-1]), rows.shape[1]), -1, np.int32)
+    out[first[leaf] + np.arange(len(leaf)) - np.append(0, np.cumsum(many))[leaf]] = rows
+    return out, first
+
+
+def _no_blocks(rows: Int32) -> Float32:
+    """Corridors that meet nothing."""
+    return np.full((len(rows) // LANES, ROW * LANES), np.inf, np.float32)
+
+
+def _single(values: Ints) -> Int32:
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+class NearPairs:
+    """Keeps its memory from step to step."""
+
+    def __init__(self, points: int) -> None:
+        self._points, self.room = points, _new_room(points, _ROOM)
+        self._tree: Tree | None = None
+        self._elements: Int32 | None = None
+        self._left: Floats = np.empty((0, 3))
+
+    def tree(self, elements: Elements, position: Floats) -> Tree:
+        """Over the elements as they are. What it knows of distances is forgotten if points are not where they were left."""
+        if self._tree is None or self._elements is not elements.ordered:
+            self._tree, self._elements = make_tree(elements), elements.ordered
+        elif not np.array_equal(self._left, position):
+            self._tree.now[0] += 2
+        return self._tree
+
+    def keep(self, position: Floats) -> None:
+        """Where points are left at the end of a step."""
+        self._left = position.copy()
+
+    def grow(self, need: int) -> None:
+        """Room for so many a chunk, and some."""
+        self.room = _new_room(self._points, need + need // 2)
+
+
+def _new_room(points: int, room: int) -> Room:
+    chunks = 2 * PARTS
+    return Room(
+        np.zeros(chunks, np.int64), np.empty((chunks, room, 4), np.int32), np.empty((chunks, room), np.uint8),
+        np.empty((chunks, room), np.int32), np.empty((chunks, room), np.float32), np.zeros(chunks, np.int64),
+        np.empty((chunks, room, 4), np.int32), np.empty((chunks, room), np.int32), np.empty((chunks, room, CONTACT)),
+        np.zeros(chunks, np.int64), np.empty((chunks, room), np.int32), np.empty((chunks, room, 4)), np.empty(points, np.int32),
+        np.zeros(1, np.int32),
+    )  # fmt: skip

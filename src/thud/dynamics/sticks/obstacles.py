@@ -14,8 +14,9 @@ from thud.dynamics.characters.obstacles import NearBodies
 from thud.dynamics.characters.reach import grid_in_reach, half_space_in_reach
 from thud.dynamics.characters.solids import solids_of
 from thud.dynamics.sticks.reach import block_boxes, corners_before, grid_near, mesh_near, plane_near
+from thud.dynamics.sticks.search import own_features
 from thud.dynamics.sticks.tolerances import BLOCK, SEGMENTS
-from thud.dynamics.sticks.types import Int32, Points
+from thud.dynamics.sticks.types import IS_FACE, Bytes, Int32
 from thud.gates import as_poses
 from thud.mesh.trees import box_tree
 from thud.pairing.leaves import placed
@@ -58,7 +59,8 @@ class Obstacles(NamedTuple):
     after: Floats
     """(T, 9) corners at the begin and at the end of the step, world frame."""
     body: Int32
-    """(T,)"""
+    owns: Bytes
+    """(T,), (T,) place of the body; which points and edges a triangle looks after, as in `Triangles`."""
     handles: Ints
     free: Bools
     friction: Floats
@@ -144,18 +146,22 @@ class Gatherer:
         self._corners = np.empty((1024, 9))
 
     def gather(
-        self, world: CollisionQueries, points: Points, items: Int32, reach: float, mask: int, ignore: Ints,
+        self, world: CollisionQueries, low: Floats, high: Floats, items: Int32, reach: float, mask: int, ignore: Ints,
         seen: tuple[Ints, Floats, Floats],
     ) -> Obstacles:  # fmt: skip
-        """What is in reach of items (I, 3) of points on their ways. `seen`: as `PoseMemory.look` says."""
+        """What is in reach of items (I, 3) of points in boxes (N, 3), which are made larger by how far bodies may push points.
+        `seen`: as `PoseMemory.look` says."""
         handles, before, now = seen
         blocks = -(-len(items) // BLOCK)
         rooms = np.empty((blocks, 6))
-        run_rows(block_boxes, blocks, world.threads, points, items, reach, BLOCK, rooms)
+        run_rows(block_boxes, blocks, world.threads, low, high, items, reach, BLOCK, rooms)
         within = np.concatenate([rooms[:, :3].min(axis=0), rooms[:, 3:].max(axis=0)])
         way = travels(world, handles, before, now, within)
-        rooms[:, :3] -= way
-        rooms[:, 3:] += way
+        low -= way
+        high += way
+        # A triangle that is that far away now may have been near.
+        rooms[:, :3] -= 2.0 * way
+        rooms[:, 3:] += 2.0 * way
         near = world.near(rooms, mask)
         row, body = near.row, near.body
         if len(ignore):
@@ -164,12 +170,14 @@ class Gatherer:
         order = np.argsort(body, kind="stable")
         row, body = row[order], body[order]
         firsts = np.searchsorted(body, np.arange(len(near.handles) + 1))
-        found, ends = 0, []
+        found, ends, planes = 0, [], []
         for b, shape in enumerate(near.shapes):
             chosen = np.ascontiguousarray(row[firsts[b] : firsts[b + 1]])
             if len(chosen):
                 for piece in pieces_of(shape):
-                    found = self._piece(piece, near.poses[b : b + 1], rooms, chosen, found)
+                    begin, found = found, self._piece(piece, near.poses[b : b + 1], rooms, chosen, found)
+                    if piece.kernel is plane_near:
+                        planes.append(slice(begin, found))
             ends.append(found)
         bodies = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff([0, *ends])).astype(np.int32)
         after = self._corners[:found]
@@ -179,8 +187,13 @@ class Gatherer:
         moves = (old != now[places]).any(axis=1).astype(np.uint8)
         was = np.empty((found, 9))
         run_rows(corners_before, found, world.threads, after, bodies, old, near.poses, moves, was)
+        owns: Bytes = np.empty(found, np.uint8)
+        own_features(after, bodies, np.empty(1 << int(8 * found).bit_length(), np.int32), owns)
+        for plane in planes:
+            # What is on one side of a plane with its points is so with its edges.
+            owns[plane] = IS_FACE
         friction = world.friction(near.handles) if len(near.handles) else np.empty(0)
-        return Obstacles(was, after, bodies, near.handles, near.free, friction, near.poses)
+        return Obstacles(was, after, bodies, owns, near.handles, near.free, friction, near.poses)
 
     def _piece(self, piece: Piece, pose: Floats, rooms: Floats, chosen: Ints, found: int) -> int:
         where = pose if piece.pose is IDENTITY else placed(pose, piece.pose)

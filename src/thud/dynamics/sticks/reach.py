@@ -7,27 +7,24 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud.bvh.height_tree import SPACING_X, SPACING_Y, cell_corners, is_there
 from thud.constants import TREE_LEVELS
-from thud.dynamics.characters.reach import beside, box_in_frame, boxes_near, cell_range
+from thud.dynamics.characters.reach import beside, box_in_frame, boxes_near, cell_range, square_corners
 from thud.math.pose import load_rotation, load_translation, rotate, transform
-from thud.math.vec3 import cross, dot, load3, norm
+from thud.math.vec3 import dot, load3, norm
 from thud.mesh.box_tree import F, U, load_triangle, single3
 from thud.mesh.mesh_convex import box_extent
 from thud.mesh.tolerances import BOX_SLACK
 
 
-@kernel("i8, i8, stick_points, i4[:,::1], f8, i8, f8[:,::1]")
-def block_boxes(start, stop, points, items, reach, block, boxes_out):
-    """Boxes about the corridors of runs of `block` items, larger by a reach."""
+@kernel("i8, i8, f8[:,::1], f8[:,::1], i4[:,::1], f8, i8, f8[:,::1]")
+def block_boxes(start, stop, low, high, items, reach, block, boxes_out):
+    """Boxes about runs of `block` items (I, 3) of points in boxes (N, 3), larger by a reach."""
     for b in range(start, stop):
         for axis in range(3):
-            low, high = np.inf, -np.inf
+            least, most = np.inf, -np.inf
             for i in range(b * block, min((b + 1) * block, items.shape[0])):
                 for k in range(3):
-                    p = items[i, k]
-                    a, m = points.ref[p, axis], points.margin[p]
-                    end = a + points.way[p, axis]
-                    low, high = min(low, min(a, end) - m), max(high, max(a, end) + m)
-            boxes_out[b, axis], boxes_out[b, 3 + axis] = low - reach, high + reach
+                    least, most = min(least, low[items[i, k], axis]), max(most, high[items[i, k], axis])
+            boxes_out[b, axis], boxes_out[b, 3 + axis] = least - reach, most + reach
 
 
 @device
@@ -124,15 +121,7 @@ def plane_near(plane, pose, rooms, chosen, seen, corners_out, found):
     if abs(height) > wide:
         return found
     foot = (middle[0] + height * n[0], middle[1] + height * n[1], middle[2] + height * n[2])
-    far = 4.0 * wide
-    u = (0.0, n[2], -n[1]) if abs(n[0]) < 0.7 else (-n[2], 0.0, n[0])
-    length = norm(u)
-    u = (u[0] * far / length, u[1] * far / length, u[2] * far / length)
-    v = cross(n, u)
-    a = (foot[0] - u[0] - v[0], foot[1] - u[1] - v[1], foot[2] - u[2] - v[2])
-    b = (foot[0] + u[0] - v[0], foot[1] + u[1] - v[1], foot[2] + u[2] - v[2])
-    c = (foot[0] + u[0] + v[0], foot[1] + u[1] + v[1], foot[2] + u[2] + v[2])
-    d = (foot[0] - u[0] + v[0], foot[1] - u[1] + v[1], foot[2] - u[2] + v[2])
+    a, b, c, d = square_corners(n, foot, 4.0 * wide)
     found = put_triangle(corners_out, found, a, b, c)
     return put_triangle(corners_out, found, a, c, d)
 

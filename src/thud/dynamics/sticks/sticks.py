@@ -11,33 +11,39 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints
-from thud._core.threads import check_threads, core_count, run_rows
+from thud._core.simd_corridors import ROW
+from thud._core.threads import check_threads, core_count
 from thud.dynamics.sticks.elements import Elements, least_size
 from thud.dynamics.sticks.gates import Asked, as_each, as_indices, check_world, colour_order, gate
-from thud.dynamics.sticks.near_pairs import PairFinder
+from thud.dynamics.sticks.near_pairs import NearPairs
 from thud.dynamics.sticks.obstacles import CollisionQueries, Gatherer, Obstacles, PoseMemory
 from thud.dynamics.sticks.pushing import push_bodies
 from thud.dynamics.sticks.stepping import step_sticks, stick_errors
-from thud.dynamics.sticks.tolerances import MARGIN, SLACK, STRAY, THICKEST, WIDEST
-from thud.dynamics.sticks.tree import foresee, mark_points
+from thud.dynamics.sticks.tolerances import AROUND, CALM_PART, DRIFT_PART, FLOOR, MOST_DRIFT, SLACK, THICKEST, WATCHED
 from thud.dynamics.sticks.types import (
     BODY_GAP,
+    CALM,
     CONTACTS,
     COUNTS,
     CROSSED,
     DONE,
+    DRIFT,
     FADE,
     HELD,
+    LOOKS,
+    MOST,
+    NEED,
+    ORIGIN,
     OWN_FRICTION,
     OWN_GAP,
     PULL,
     PUSH,
     RULES,
+    WATCH,
     H,
     Net,
-    Pairs,
     Points,
-    Room,
+    Triangles,
 )
 from thud.dynamics.team import run_team
 from thud.errors import InvalidInputError
@@ -45,6 +51,9 @@ from thud.gates import as_flag, as_points, as_positive, as_vector
 
 #: Points for which a second thread is worth its waits: a colour of sticks takes a thread a microsecond.
 _FEW_POINTS = 1000
+
+#: A mean length of edges of what has none, in thicknesses.
+_BARE = 10.0
 
 
 class StickStatus(IntEnum):
@@ -168,8 +177,8 @@ class Sticks:
             np.ascontiguousarray(self.sticks[order], dtype=np.int32), self.rest[order], self.compliance[order],
             self.mode[order].astype(np.int8), self._alive[order], np.zeros(len(order)), colours,
         )  # fmt: skip
-        self._finder, self._gatherer, self._memory = PairFinder(), Gatherer(), PoseMemory()
-        self._edge_length, self._stray, self._spread = self._mean_edge(), np.zeros(len(self)), 0.0
+        self._near, self._gatherer, self._memory = NearPairs(len(self)), Gatherer(), PoseMemory()
+        self._edge_length, self._drift = self._mean_edge(), np.zeros(len(self))
 
     def __len__(self) -> int:
         return len(self.position)
@@ -276,82 +285,78 @@ class Sticks:
         rules[OWN_GAP], rules[BODY_GAP], rules[OWN_FRICTION] = self.thickness, 0.5 * self.thickness, self.friction
         seen = self._memory.look(world) if world is not None else None
         begin = self.position.copy()
-        foreseen = begin + seconds * (self.velocity + 0.5 * seconds * pull)
-        counts, searches = np.zeros(COUNTS, np.int64), 0
+        # What is in reach of contacts is looked at in any case.
+        rules[DRIFT] = max(DRIFT_PART * self._edge_length, 0.5 * (1.0 + SLACK - FLOOR) * self.thickness)
+        rules[MOST] = max(MOST_DRIFT * self._edge_length, rules[DRIFT])
+        rules[WATCH], rules[CALM] = 0.5 * WATCHED * self._edge_length, CALM_PART * self._edge_length
+        rules[ORIGIN : ORIGIN + 3] = begin.mean(axis=0)
+        counts = np.zeros(COUNTS, np.int64)
         members = 1 if len(self) < _FEW_POINTS else self.threads or core_count()
         votes = np.zeros(members, np.int64)
         felt: list[tuple[Obstacles, Floats]] = []
-        while counts[DONE] < self.substeps:
-            points, pairs, room, obstacles, until = self._look(world, seen, begin, int(counts[DONE]), seconds, rules)
-            searches += 1
-            friction, pushes = np.zeros(1), np.zeros((1, PUSH))
-            if obstacles is not None and len(obstacles.handles):
-                friction = np.sqrt(self.friction * obstacles.friction)
-                pushes = np.zeros((len(friction), PUSH))
-                felt.append((obstacles, pushes))
+        tree = self._near.tree(self._elements, self.position)
+        points, triangles = self._look(world, seen, begin, 0, seconds, rules, felt)
+        while True:
             run_team(
-                step_sticks, members, points, self._net, pairs, room, rules, friction, int(self.method == "slides"),
-                self.substeps, until, self.iterations, pushes, votes, counts,
+                step_sticks, members, points, self._net, tree, self._near.room, triangles, rules,
+                int(self.method == "slides"), int(self.self_collision), self.substeps, self.iterations, votes, counts,
             )  # fmt: skip
             self.position[:] = points.x[: len(self)]
-        self._stray = np.abs(self.position - foreseen).max(axis=1)
+            if counts[DONE] == self.substeps:
+                break
+            if counts[NEED] > 0:
+                # There was no room for what was found.
+                self._near.grow(int(counts[NEED]))
+                counts[NEED] = 0
+            else:
+                # Points have left the boxes in which triangles are known.
+                points, triangles = self._look(world, seen, begin, int(counts[DONE]), seconds, rules, felt)
+        self._near.keep(self.position)
         if not np.isfinite(self.position).all():
             raise InvalidInputError(
                 "dt: the points flew apart; springs of `method='slides'` need shorter steps, see docs/sticks.md"
             )
         if world is not None and felt:
             push_bodies(world, felt)
-        return self._ended(counts, searches, float(rules[H]), points)
+        return self._ended(counts, float(rules[H]), points)
 
     def _look(
         self, world: CollisionQueries | None, seen: tuple[Ints, Floats, Floats] | None, begin: Floats, done: int,
-        seconds: float, rules: Floats,
-    ) -> tuple[Points, Pairs, Room, Obstacles | None, int]:  # fmt: skip
-        """Points and triangles, and pairs of them that may come near each other up to a sub-step, the last."""
-        own = len(self)
+        seconds: float, rules: Floats, felt: list[tuple[Obstacles, Floats]],
+    ) -> tuple[Points, Triangles]:  # fmt: skip
+        """Points, and the triangles of bodies that may be near them in the rest of the step."""
         give = np.where(self._pinned, 0.0, 1.0 / self.mass)
         after = np.where(self._pinned[:, None], self._target, self.position)
-        room = np.zeros((own, 3)), np.zeros((own, 3)), np.full(own, np.inf), np.zeros(own, np.float32)
-        points = Points(self.position.copy(), np.empty((own, 3)), begin, after, self.velocity, give, *room)
-        finder, threads, left = self._finder, self.threads, self.substeps - done
-        if world is None and not self.self_collision:
-            return points, finder.clear(), finder.room(own), None, self.substeps
-        # How far ahead: not far where points go other ways than foreseen, or may be stopped or pushed, as the last look saw.
-        unsure = max(float(self._stray.mean()), self._spread) / (WIDEST * self._edge_length)
-        ahead = min(left, max(1, int(self.substeps / max(unsure, 1.0))))
-        margin = MARGIN * self._edge_length + STRAY * self._stray * (ahead / self.substeps)
-        rule = (seconds * ahead / self.substeps, ahead / left, margin, rules[PULL : PULL + 3].copy())
-        obstacles, reach = None, (1.0 + SLACK) * float(rules[BODY_GAP])
-        stops = np.zeros(own)
-        finder.clear()
+        left = seconds * (self.substeps - done) / self.substeps
+        x = self.position.copy()
+        end = np.where(self._pinned[:, None], after, x + left * (self.velocity + 0.5 * left * rules[PULL : PULL + 3]))
+        around = (AROUND * self._edge_length + self.substeps * self._drift)[:, None]
+        low, high = np.minimum(x, end) - around, np.maximum(x, end) + around
+        obstacles = None
         if world is not None and seen is not None:
-            run_rows(foresee, own, threads, points, *rule, stops)
-            obstacles = self._gatherer.gather(world, points, self._elements.ordered, reach, self.mask, self.ignore, seen)
-            points = _with_triangles(points, obstacles, done / self.substeps)
-            if len(obstacles.body):
-                self._meet_bodies(points, obstacles, reach, rule, stops)
-                if stops.max() > 0.0:
-                    # What a body pushes may meet others.
-                    self._meet_bodies(points, obstacles, reach, rule, np.maximum(stops, 0.0))
-        # Points that may meet a body may stop on their way; the others go on.
-        mark_points(points, finder.pairs(), stops)
-        run_rows(foresee, len(points.x), threads, points, *rule, stops)
-        spread = float(points.margin[:own].mean()) - MARGIN * self._edge_length
-        self._spread = max(spread, 0.0) * (self.substeps / ahead)
-        if self.self_collision:
-            reach = (1.0 + SLACK) * float(rules[OWN_GAP])
-            finder.refit_again(self._elements, points, 0.5 * reach, threads)
-            finder.with_itself(points, reach, threads)
-        return points, finder.pairs(), finder.room(own), obstacles, done + ahead
+            reach = (1.0 + SLACK) * float(rules[BODY_GAP])
+            items = self._elements.ordered
+            obstacles = self._gatherer.gather(world, low, high, items, reach, self.mask, self.ignore, seen)
+        before, friction, pushes = begin, np.zeros(1), np.zeros((1, PUSH))
+        body, owns = np.empty(0, np.int32), np.empty(0, np.uint8)
+        if obstacles is not None and len(obstacles.handles):
+            friction = np.sqrt(self.friction * obstacles.friction)
+            pushes = np.zeros((len(friction), PUSH))
+            felt.append((obstacles, pushes))
+            body, owns = obstacles.body, obstacles.owns
+            was, now = obstacles.before.reshape(-1, 3), obstacles.after.reshape(-1, 3)
+            x = np.concatenate([x, was + done / self.substeps * (now - was)])
+            before, after = np.concatenate([begin, was]), np.concatenate([after, now])
+            give = np.concatenate([give, np.zeros(len(was))])
+        total = len(x)
+        points = Points(
+            x, np.empty((total, 3)), before, after, self.velocity, give, np.empty((total, 3)), np.empty(total),
+            np.empty(total, np.float32), np.empty(total, np.float32), self._drift, low, high,
+            np.empty((total, ROW), np.float32), np.empty(total, np.uint8),
+        )  # fmt: skip
+        return points, Triangles(body, owns, friction, pushes, np.empty((len(body), ROW), np.float32))
 
-    def _meet_bodies(self, points: Points, obstacles: Obstacles, reach: float, rule: tuple[Any, ...], stops: Floats) -> None:
-        """Pairs with bodies; writes into `stops` how far these move."""
-        run_rows(foresee, len(points.x), self.threads, points, *rule, stops)
-        self._finder.refit(self._elements, points, 0.0, self.threads)
-        self._finder.with_bodies(points, obstacles.after, obstacles.body, reach, self.threads)
-        mark_points(points, self._finder.pairs(), stops)
-
-    def _ended(self, counts: Ints, searches: int, h: float, points: Points) -> StickStep:
+    def _ended(self, counts: Ints, h: float, points: Points) -> StickStep:
         """What happened."""
         error = np.zeros(3)
         tear = self.tear[self._order]
@@ -370,14 +375,14 @@ class Sticks:
             status = StickStatus.UNCONVERGED
         return StickStep(
             float(error[0]), float(error[1]), int(self._order[worst]) if worst >= 0 else -1, broken, int(counts[CONTACTS]),
-            int(counts[HELD]), int(counts[CROSSED]), searches, status,
+            int(counts[HELD]), int(counts[CROSSED]), int(counts[LOOKS]), status,
         )  # fmt: skip
 
     def _mean_edge(self) -> float:
         """Mean length of the edges that meet things, metres; the thickness if there are none."""
         edges = self._elements.edges
         if not len(edges):
-            return self.thickness / MARGIN
+            return _BARE * self.thickness
         mean = float(np.linalg.norm(self.position[edges[:, 0]] - self.position[edges[:, 1]], axis=1).mean())
         return max(mean, self.thickness)
 
@@ -392,7 +397,7 @@ class Sticks:
             "sticks": self.sticks.copy(), "rest": self.rest.copy(), "compliance": self.compliance.copy(),
             "mode": self.mode.copy(), "tear": self.tear.copy(), "collide": self.collide.copy(),
             "faces": self._elements.faces.copy(), "alive": self.alive, "pinned": self.pinned, "target": self._target.copy(),
-            "stray": self._stray.copy(), "spread": self._spread, "thickness": self.thickness,
+            "drift": self._drift.copy(), "thickness": self.thickness,
             "friction": self.friction,
             "self_collision": self.self_collision, "gravity": None if self.gravity is None else self.gravity.copy(),
             "damping": self.damping, "method": self.method, "substeps": self.substeps, "iterations": self.iterations,
@@ -405,7 +410,7 @@ class Sticks:
         """The sticks of a `state()`; whatever is wrong with it is an `InvalidInputError`."""
         given = dict(state)
         kept = {}
-        for name in ("start", "points", "alive", "target", "stray", "spread", "seen_handles", "seen_poses"):
+        for name in ("start", "points", "alive", "target", "drift", "seen_handles", "seen_poses"):
             if name not in given:
                 raise InvalidInputError(f"state: {name!r} is missing")
             kept[name] = given.pop(name)
@@ -424,22 +429,9 @@ class Sticks:
         if len(target) != len(made):
             raise InvalidInputError(f"target: expected {len(made)} rows, got {len(target)}")
         made._target = target.copy()
-        made._spread = as_positive(kept["spread"], "spread", zero=True)
-        made._stray = as_each(kept["stray"], "stray", len(made))
+        made._drift = as_each(kept["drift"], "drift", len(made))
         poses = as_points(kept["seen_poses"], "seen_poses", width=12)
         made._memory.restore(np.asarray(kept["seen_handles"], np.int64).copy(), poses.copy())
         return made
 
     _substep = 0.0
-
-
-def _with_triangles(points: Points, obstacles: Obstacles, along: float) -> Points:
-    """Points, then the corners of triangles, which have gone a part of their ways."""
-    before, after = obstacles.before.reshape(-1, 3), obstacles.after.reshape(-1, 3)
-    x = before + along * (after - before)
-    total = len(points.x) + len(x)
-    return Points(
-        np.concatenate([points.x, x]), np.empty((total, 3)), np.concatenate([points.before, before]),
-        np.concatenate([points.after, after]), points.velocity, np.concatenate([points.give, np.zeros(len(x))]),
-        np.empty((total, 3)), np.empty((total, 3)), np.empty(total), np.zeros(total, np.float32),
-    )  # fmt: skip
