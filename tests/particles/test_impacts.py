@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -275,3 +276,27 @@ def test_states_agree_with_impacts() -> None:
         for k in np.flatnonzero(got.time <= t):
             counts[got.particle[k]] += state.generation[got.particle[k]] == got.generation[k]
         np.testing.assert_array_equal(counts, np.where(state.generation >= 0, state.bounce, 0))
+
+
+@pytest.mark.parametrize("response", ["remove", "bounce"])
+@pytest.mark.parametrize("pull", [[0, 0, -9.81], [0.3, -0.2, -9.81], [0, 0, 0], [0, 0, 9.81]])
+def test_paths_without_end_meet_what_long_ones_meet(pull: list[float], response: Any) -> None:
+    # Without an end no box culled anything; now a path ends where it leaves all that is finite. What is not is met later.
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.uniform([0, 0, 2], [9, 9, 60], (150, 3)), rng.uniform(-30, 30, (50, 3))])
+    v = rng.normal(size=(200, 3)) * rng.choice([0.0, 1.0, 5.0], (200, 3)) - [0, 0, 3]
+    small = [p.Quadric.ellipsoid([i + 0.5, j + 0.5, 1], [0.5, 0.4, 0.2]) for i in range(9) for j in range(9)]
+    for endless in (
+        [],
+        [p.Plane([0, 0, -200], [0.1, 0, 1])],
+        [p.Plane([0, 0, -40], [0, 0, 1]), p.Plane([40, 0, 0], [-1, 0, 0])],
+    ):
+        scene = p.ColliderSet(small + endless)
+        found = [
+            p.ParticleSystem(x, v, pull, lifetime=life, response=response, bounces=2).impacts(scene, 0.0, 90.0)
+            for life in (np.inf, 1e4)
+        ]
+        assert len(found[0]) > 20
+        for name in ("particle", "collider", "bounce"):
+            np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+        np.testing.assert_allclose(found[0].time, found[1].time, rtol=1e-7)

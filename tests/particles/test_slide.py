@@ -220,3 +220,28 @@ def test_a_later_window_costs_no_more_flights_than_an_early_one(monkeypatch: pyt
     rounds.clear()
     hops.states(60.0, floor)
     assert sum(rounds) <= 4
+
+
+@pytest.mark.parametrize("friction", [0.05, 0.2, 0.8])
+def test_stepped_slides_have_the_whole_of_coulombs_friction(friction: float) -> None:
+    # Hops were charged for their landing alone: on meshes, terrain and quadrics, and across the slope, friction was half.
+    floor = thud.TriangleMesh([[-50, -50, 0], [50, -50, 0], [50, 50, 0], [-50, 50, 0]], [[0, 1, 2], [0, 2, 3]])
+    made = [
+        p.Mesh(floor, restitution=0.0, friction=friction),
+        p.Plane([0, 0, 0], [0, 0, 1], restitution=0.0, friction=friction),
+        p.Quadric(np.diag([0.0, 0.0, 1.0, -1.0]), restitution=0.0, friction=friction),
+    ]
+    want = 16.0 / (2.0 * friction * G)
+    for collider, height in zip(made, (0.0, 0.0, 1.0)):
+        fall = stone([0, 0, height + 1e-5], [4, 0, 0], bounces=0, lifetime=100.0)
+        np.testing.assert_allclose(fall.states(60.0, [collider]).position[0, 0], want, atol=0.01)
+    # Down a slope and across it, beside small steps of the equation of motion.
+    tilt = np.radians(10.0)
+    up, across = np.array([np.cos(tilt), 0.0, np.sin(tilt)]), np.array([0.0, 1.0, 0.0])
+    plane = p.Plane([0, 0, 0], np.cross(up, across), restitution=0.0, friction=friction)
+    fall = stone([0, 0, 1e-6], up + 0.5 * across, bounces=0, lifetime=100.0)
+    v, dt = np.array([1.0, 0.5]), 1e-4
+    for _ in range(1000):
+        v = v + dt * (np.array([-G * np.sin(tilt), 0.0]) - friction * G * np.cos(tilt) * v / np.linalg.norm(v))
+    now = fall.states(0.1, [plane]).velocity[0]
+    np.testing.assert_allclose([now @ up, now @ across], v, atol=0.02)

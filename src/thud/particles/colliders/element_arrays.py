@@ -40,6 +40,8 @@ class ElementArrays(NamedTuple):
     """(K,) where a node's subtree ends."""
     item: Ints
     """(K,) the element of a leaf, -1 inside."""
+    common: Floats
+    """(6,) box of all elements whose own is finite."""
 
 
 def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArrays:
@@ -85,4 +87,15 @@ def pack_elements(groups: Sequence[tuple[int, Sequence[Element]]]) -> ElementArr
     return ElementArrays(
         ints, reals, np.concatenate(sides), np.ascontiguousarray(all_clips), boxes,
         np.ascontiguousarray(node_boxes), np.ascontiguousarray(skip, np.int64), np.ascontiguousarray(item, np.int64),
+        _common_box(boxes),
     )  # fmt: skip
+
+
+def _common_box(boxes: Floats) -> Floats:
+    """(6,) of all finite boxes, wider by roundoff; an empty one, from 1 to -1, if there are none."""
+    finite = boxes[np.isfinite(boxes).all(axis=1)]
+    if not len(finite):
+        return np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    low, high = finite[:, :3].min(axis=0), finite[:, 3:].max(axis=0)
+    room = 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    return np.concatenate([low - room, high + room])

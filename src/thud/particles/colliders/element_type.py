@@ -8,4 +8,4 @@ from thud.particles.colliders.element_arrays import ElementArrays
 
 _f2, _i2, _i1 = types.float64[:, ::1], types.int64[:, ::1], types.int64[::1]
 
-ELEMENTS = types.NamedTuple((_i2, _f2, _f2, _f2, _f2, _f2, _i1, _i1), ElementArrays)
+ELEMENTS = types.NamedTuple((_i2, _f2, _f2, _f2, _f2, _f2, _i1, _i1, types.float64[::1]), ElementArrays)

@@ -59,6 +59,41 @@ def may_meet(line, boxes, k):
 
 
 @exact_device
+def last_time(x, v, a, low, high):
+    """From when on one coordinate of a path without end is outside of [low, high] for good; inf if it stays inside."""
+    edge = high if a > 0.0 or (a == 0.0 and v > 0.0) else low
+    if a == 0.0:
+        return max((edge - x) / v, 0.0) if v != 0.0 else (math.inf if low <= x <= high else 0.0)
+    # The later root of x + v t + a t^2 / 2 = edge.
+    under = v * v - 2.0 * a * (x - edge)
+    if not under > 0.0:
+        return 0.0
+    root = math.sqrt(under)
+    at = (-v + math.copysign(root, a)) / a if v * a <= 0.0 else 2.0 * (edge - x) / (v + math.copysign(root, v))
+    return max(at, 0.0) if at == at else math.inf
+
+
+@exact_device
+def leaving_time(common, x, v, a):
+    """From when on a path without end is outside of the common box of what is finite; inf if it stays."""
+    if common[0] > common[3]:
+        return 0.0
+    t = min(
+        last_time(x[0], v[0], a[0], common[0], common[3]),
+        min(last_time(x[1], v[1], a[1], common[1], common[4]), last_time(x[2], v[2], a[2], common[2], common[5])),
+    )
+    return t * (1.0 + FILTER_CLOSE)
+
+
+@exact_device
+def is_endless(boxes, k):
+    """Whether a box reaches to infinity."""
+    low = min(boxes[k, 0], min(boxes[k, 1], boxes[k, 2]))
+    high = max(boxes[k, 3], max(boxes[k, 4], boxes[k, 5]))
+    return low == -math.inf or high == math.inf
+
+
+@exact_device
 def improved(elements, e, x, v, a, came, last_collider, last_part, best, found, reach):
     """(time, element) of the earliest crossing so far, with that of element e."""
     # What a particle slides on it does not hit.
@@ -80,14 +115,16 @@ def earliest_element(elements, x, v, a, came, last_collider, last_part, reach):
     """(time, element) of the earliest crossing of a path with any element before `reach`; element -1: none."""
     many = elements.ints.shape[0]
     best, found = reach, np.int64(-1)
-    # A path without end has no chord: then every element is looked at.
     bounded = best < math.inf
     if many <= FEW_PLAIN:
         # Not worth a chord.
         for e in range(many):
             best, found = improved(elements, np.int64(e), x, v, a, came, last_collider, last_part, best, found, reach)
         return best, found
-    line = chord(x, v, a, best if bounded else 0.0)
+    # A path without end has a chord until it leaves all that is finite; what is not is looked at.
+    until = best if bounded else leaving_time(elements.common, x, v, a)
+    culls = until < math.inf
+    line = chord(x, v, a, until if culls else 0.0)
     few = many <= FEW_ELEMENTS
     nodes = many if few else elements.skip.shape[0]
     k = np.int64(0)
@@ -95,10 +132,10 @@ def earliest_element(elements, x, v, a, came, last_collider, last_part, reach):
         e = k
         if few:
             k += 1
-            if bounded and not may_meet(line, elements.boxes, e):
+            if culls and not may_meet(line, elements.boxes, e) and (bounded or not is_endless(elements.boxes, e)):
                 continue
         else:
-            if bounded and not may_meet(line, elements.node_boxes, k):
+            if culls and not may_meet(line, elements.node_boxes, k) and (bounded or not is_endless(elements.node_boxes, k)):
                 k = elements.skip[k]
                 continue
             e = elements.item[k]
@@ -108,7 +145,7 @@ def earliest_element(elements, x, v, a, came, last_collider, last_part, reach):
         t, which = improved(elements, e, x, v, a, came, last_collider, last_part, best, found, reach)
         if which != found:
             best, found = t, which
-            bounded, line = True, chord(x, v, a, best)
+            bounded, culls, line = True, True, chord(x, v, a, best)
     return best, found
 
 

@@ -63,14 +63,15 @@ ENDED, GOES_ON = 0, 1
 
 
 @exact_device
-def bounced(v, n, restitution, friction):
-    """Velocity after an impact with velocity v, and its speed along n."""
+def bounced(v, n, restitution, friction, lift):
+    """Velocity after an impact with velocity v, and its speed along n. lift: speed along n that friction is due for beside that
+    of the impact."""
     approach = dot3(n, v)
     along = (v[0] - approach * n[0], v[1] - approach * n[1], v[2] - approach * n[2])
     speed = math.sqrt(dot3(along, along))
     keep, away = 1.0, -restitution * approach
     if friction > 0.0 and speed > 0.0:
-        keep = max(0.0, 1.0 + friction * (1.0 + restitution) * approach / speed)
+        keep = max(0.0, 1.0 + friction * ((1.0 + restitution) * approach - lift) / speed)
     return (keep * along[0] + away * n[0], keep * along[1] + away * n[1], keep * along[2] + away * n[2]), away
 
 
@@ -243,7 +244,9 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     counted = impacts if quiet else impacts + 1
     restitution, friction = materials[collider, 0], materials[collider, 1]
     used_up = impacts >= bounces or quiet
-    out, away = bounced(w, n, 0.0 if used_up else restitution, friction)
+    # A hop has pressed against the surface at its start as well, for which no friction was taken then.
+    lift = 0.5 * press * SLIDE_TIME if quiet and mode == HOP else 0.0
+    out, away = bounced(w, n, 0.0 if used_up else restitution, friction, lift)
     if not used_up and away >= RESTING_SPEED:
         next_flight(flights, k, kept, p, out, a, w, t, np.int64(FREE), counted, collider, part)
         return GOES_ON, False
