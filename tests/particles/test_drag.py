@@ -10,6 +10,7 @@ import pytest
 from mpmath import exp, mp, mpf
 
 import thud
+from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.particles import (
     Blobs,
@@ -25,7 +26,9 @@ from thud.particles import (
     Surface,
     impact_map,
 )
+from thud.particles.crossings.drag_cell import dragged_cell
 from thud.particles.crossings.drag_time import exact_phi_psi, phi_psi
+from thud.particles.crossings.path_columns import DRAG, LOCAL, A, V
 from thud.results import ParticleState
 
 FLOOR = Plane([0, 0, 0], [0, 0, 1])
@@ -274,3 +277,16 @@ def test_a_life_without_end_changes_no_impact(rate: float, wind: list[float]) ->
         np.testing.assert_array_equal(immortal.particle, mortal.particle)
         np.testing.assert_allclose(immortal.time, mortal.time, rtol=1e-9, atol=1e-9)
 
+
+def test_a_cell_of_time_does_not_begin_before_the_path() -> None:
+    """Outward rounding of a cell of 1e20 s is some 1e4 s: of minus as many the exponential was infinite, and its bounds NaN."""
+    out = long_cell(1.0, 5e19, 5e19)
+    assert np.isfinite(out).all()
+
+
+def long_cell(rate: float, middle: float, half: float) -> np.ndarray:
+    """`off` and `off_speed` of a cell as `barycentric_cell` widens it."""
+    local = np.zeros(LOCAL)
+    local[V], local[A], local[DRAG] = 1.0, -rate, rate
+    _g, _v, _h, off, off_speed, _bend = dragged_cell(local, middle, half + 2.0 * UNIT_ROUNDOFF * middle)
+    return np.array([off, off_speed])

@@ -35,7 +35,8 @@ def dragged_point(local, tau):
 def last_dragged(x, v, a, rate, low, high, end):
     """A time up to `end` after which a coordinate is no longer in [low, high]; negative: it never is.
 
-    From far away a step is as long as the time itself, so roundoff of places and slopes is left out of it: no step goes too far."""
+    From far away a step is as long as the time itself. So what may be roundoff of places and slopes is left out of it.
+    """
     if a < 0.0 or (a == 0.0 and v < 0.0):
         x, v, a, low, high = -x, -v, -a, -high, -low
     t = end
