@@ -9,7 +9,8 @@ import thud
 from tests.imagespace.agreement import torus_mesh
 from tests.oracles.meshes import blob_mesh, box_mesh
 from tests.oracles.rational_piercings import pierced
-from thud.imagespace import interference, piercings
+from thud.errors import InvalidInputError
+from thud.imagespace import contacts, interference, piercings
 from thud.imagespace.scene import make_scene
 
 BOX = thud.TriangleMesh(*box_mesh((1.0, 0.75, 0.5)))
@@ -105,3 +106,9 @@ def test_pairs_and_none() -> None:
         piercings(meshes, poses, [[1, 1]])
     with pytest.raises(thud.errors.InvalidInputError, match="pairs: row 0"):
         piercings(meshes, poses, [[1, 7]])
+
+
+@pytest.mark.parametrize("query", [piercings, contacts, interference])
+def test_meshes_that_are_no_sequence_are_named(query) -> None:
+    with pytest.raises(InvalidInputError, match="meshes: expected a sequence of closed meshes, got NoneType"):
+        query(None)

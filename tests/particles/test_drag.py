@@ -10,6 +10,7 @@ import pytest
 from mpmath import exp, mp, mpf
 
 import thud
+from thud.constants import UNIT_ROUNDOFF
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.particles import (
     Blobs,
@@ -25,7 +26,9 @@ from thud.particles import (
     Surface,
     impact_map,
 )
+from thud.particles.crossings.drag_cell import dragged_cell
 from thud.particles.crossings.drag_time import exact_phi_psi, phi_psi
+from thud.particles.crossings.path_columns import DRAG, LOCAL, A, V
 from thud.results import ParticleState
 
 FLOOR = Plane([0, 0, 0], [0, 0, 1])
@@ -237,3 +240,53 @@ def test_size_is_a_column() -> None:
     assert found.radius.tolist() == [0.01, 0.02]
     # The centre meets the floor.
     assert found.time.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("rate", [1e-12, 1e-3, 1.0, 17.0])
+def test_particles_that_stop_in_the_air_and_live_for_ever_hit_what_they_reach(rate: float) -> None:
+    """Without gravity and wind the last velocity is 0. In the far future, until which a path without end was looked at, its
+    place is nothing but roundoff, whose sign hid the crossings of planes; with digits lost there a first step from there came
+    out before the start, and so whole boxes were left out."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.3, 0.3, (200, 3)) + [0, 0, 1.5]
+    v = (rng.normal(size=(200, 3)) * 0.3 - [0, 0, 1.0]) * 10.0 ** rng.uniform(0.0, 1.5, (200, 1)) * max(rate, 1.0)
+    hits = ParticleSystem(x, v, mass=1.0, drag=rate).impacts([FLOOR], 0.0, 5.0)
+    with np.errstate(invalid="ignore"):
+        # x + v (1 - exp(-r t)) / r = 0
+        due = -np.log1p(rate * x[:, 2] / v[:, 2]) / rate
+    reaches = (due >= 0.0) & (due < 5.0)
+    assert reaches.sum() > 100
+    found = np.full(200, np.nan)
+    found[hits.particle] = hits.time
+    np.testing.assert_array_equal(np.isfinite(found), reaches)
+    np.testing.assert_allclose(found[reaches], due[reaches], rtol=1e-12)
+
+
+@pytest.mark.parametrize("wind", [[0, 0, 0], [0.1, 0.2, -0.3], [0, 0, 1.0], [0, 0, -1e-13], [0, 0, -1e-14]])
+@pytest.mark.parametrize("rate", [1e-9, 1.0, 30.0])
+def test_a_life_without_end_changes_no_impact(rate: float, wind: list[float]) -> None:
+    """See above: within a window it is of no account when a particle dies long after."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 3, (60, 3)) + [0, 0, 1.5]
+    v = rng.normal(size=(60, 3)) * 3.0 * max(rate, 1.0) - [0, 0, 4.0 * max(rate, 1.0)]
+    for collider in scene():
+        mortal, immortal = (
+            ParticleSystem(x, v, lifetime=lifetime, mass=1.0, drag=rate, wind=wind).impacts([collider], 0.0, 5.0)
+            for lifetime in (1e3, np.inf)
+        )
+        np.testing.assert_array_equal(immortal.particle, mortal.particle)
+        np.testing.assert_allclose(immortal.time, mortal.time, rtol=1e-9, atol=1e-9)
+
+
+def test_a_cell_of_time_does_not_begin_before_the_path() -> None:
+    """Outward rounding of a cell of 1e20 s is some 1e4 s: of minus as many the exponential was infinite, and its bounds NaN."""
+    out = long_cell(1.0, 5e19, 5e19)
+    assert np.isfinite(out).all()
+
+
+def long_cell(rate: float, middle: float, half: float) -> np.ndarray:
+    """`off` and `off_speed` of a cell as `barycentric_cell` widens it."""
+    local = np.zeros(LOCAL)
+    local[V], local[A], local[DRAG] = 1.0, -rate, rate
+    _g, _v, _h, off, off_speed, _bend = dragged_cell(local, middle, half + 2.0 * UNIT_ROUNDOFF * middle)
+    return np.array([off, off_speed])

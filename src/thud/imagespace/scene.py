@@ -73,7 +73,10 @@ class Scene:
 
 def checked_meshes(meshes: Sequence[TriangleMesh], poses: Any) -> tuple[list[TriangleMesh], Floats]:
     """Meshes and (N, 12) poses, one each; a named error if one is not closed."""
-    meshes = list(meshes)
+    try:
+        meshes = list(meshes)
+    except TypeError:
+        raise InvalidInputError(f"meshes: expected a sequence of closed meshes, got {type(meshes).__name__}") from None
     for k, mesh in enumerate(meshes):
         if not isinstance(mesh, TriangleMesh):
             raise InvalidInputError(f"meshes: row {k} is a {type(mesh).__name__}; expected a TriangleMesh")

@@ -85,9 +85,9 @@ def enclose_blobs(balls, items, spans, count, threshold, local, begin, end, out)
         if local[DRAG] != 0.0:
             # The acceleration is known up to a factor, and the place on a long cell up to more than roundoff.
             qh, more = abs(2.0 * (qx * hx + qy * hy + qz * hz)), bend * (2.0 + bend) * k4
-            err += (off * off + w * w * (bend * (qh + w * abs(k3)) + w * w * more)) * r2
+            err += (3.0 * off * off + w * w * (bend * (qh + w * abs(k3)) + w * w * more)) * r2
             loose = w * (bend * (2.0 * qh + 3.0 * w * abs(k3)) + 4.0 * w * w * more)
-            err_slope += (2.0 * off * off_speed + loose) * r2
+            err_slope += (6.0 * off * off_speed + loose) * r2
         curve = k2 - abs(k3) * w
         bent = k2 + abs(k3) * w + k4 * w * w
         if curve > 0.0 and abs(k1) < 2.0 * curve * w:

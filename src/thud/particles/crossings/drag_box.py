@@ -9,7 +9,15 @@ from __future__ import annotations
 from thud._core.decorators import exact_device, exact_kernel
 from thud.particles.crossings.drag_time import phi_psi, when_phi
 from thud.particles.crossings.path_columns import DRAG, SIZE, SLACK, TURNS, A, V, X
-from thud.particles.crossings.tolerances import DRAG_CLOSE, DRAG_FARTHEST, DRAG_STEPS, DRAG_STRAIGHT, PATH_MARGIN, PATH_SLACK
+from thud.particles.crossings.tolerances import (
+    DRAG_CLOSE,
+    DRAG_FARTHEST,
+    DRAG_NOISE,
+    DRAG_STEPS,
+    DRAG_STRAIGHT,
+    PATH_MARGIN,
+    PATH_SLACK,
+)
 
 
 @exact_kernel(inner="f8[::1], f8")
@@ -25,7 +33,10 @@ def dragged_point(local, tau):
 
 @exact_kernel(inner="f8, f8, f8, f8, f8, f8, f8")
 def last_dragged(x, v, a, rate, low, high, end):
-    """A time up to `end` after which a coordinate is no longer in [low, high]; negative: it never is."""
+    """A time up to `end` after which a coordinate is no longer in [low, high]; negative: it never is.
+
+    From far away a step is as long as the time itself. So what may be roundoff of places and slopes is left out of it.
+    """
     if a < 0.0 or (a == 0.0 and v < 0.0):
         x, v, a, low, high = -x, -v, -a, -high, -low
     t = end
@@ -33,12 +44,13 @@ def last_dragged(x, v, a, rate, low, high, end):
         # Convex, rising in the end: tangents lie below it.
         for _ in range(DRAG_STEPS):
             slow, twice = phi_psi(rate, t)
-            over, slope = x + t * v + twice * a - high, v + slow * a
+            over = x + t * v + twice * a - high - DRAG_NOISE * (abs(x) + abs(high) + t * abs(v) + twice * a)
+            slope = v + slow * a + DRAG_NOISE * (abs(v) + slow * a)
             if over <= 0.0:
                 return t
             if slope <= 0.0:
                 return -1.0
-            step = over / slope
+            step = over / slope * (1.0 - DRAG_NOISE)
             t -= step
             if t < 0.0:
                 return -1.0
@@ -50,7 +62,7 @@ def last_dragged(x, v, a, rate, low, high, end):
     # Convex and falling for ever: chords from the start lie above it.
     for _ in range(DRAG_STEPS):
         _slow, twice = phi_psi(rate, t)
-        under = low - (x + t * v + twice * a)
+        under = low - (x + t * v + twice * a) - DRAG_NOISE * (abs(x) + abs(low) + t * abs(v) + twice * a)
         if under <= 0.0:
             return t
         before, t = t, t * ((x - low) / (x - low + under))
@@ -70,10 +82,22 @@ def add_turn(local, at, count):
     return count + 1
 
 
+@exact_device
+def comes_to_rest(local):
+    """Whether the last velocity is nothing but roundoff: after DRAG_STRAIGHT the particle does not move."""
+    one, fast, left = 1.0 / local[DRAG], 0.0, 0.0
+    for axis in range(3):
+        v, slowed = local[V + axis], local[A + axis] * one
+        fast, left = max(fast, abs(v), abs(slowed)), max(left, abs(v + slowed))
+    return left <= DRAG_NOISE * fast
+
+
 @exact_kernel(inner="f8[::1], f8, vec3, vec3")
 def dragged_pieces(local, end, low, high):
     """`path_pieces` of a path with drag; it ends where it is straight, too, and a new piece begins."""
     rate, moves, end = local[DRAG], False, min(end, DRAG_FARTHEST)
+    if comes_to_rest(local):
+        end = min(end, DRAG_STRAIGHT / rate)
     if not end >= 0.0:
         return 0
     for axis in range(3):
@@ -113,13 +137,13 @@ def _narrow(x, v, a, low, high, begin, end, at_begin, at_end):
     rise, span = last - first, end - begin
     to_begin, to_end = begin, end
     if first < low:
-        slope = v + a * at_begin[0]
+        slope = v + a * at_begin[0] + DRAG_NOISE * (abs(v) + abs(a) * at_begin[0])
         if a > 0.0:
             to_begin = begin + span * ((low - first) / rise)
         elif slope > 0.0:
             to_begin = begin + (low - first) / slope
     if last > high:
-        slope = v + a * at_end[0]
+        slope = v + a * at_end[0] + DRAG_NOISE * (abs(v) + abs(a) * at_end[0])
         if a <= 0.0:
             to_end = end - span * ((last - high) / rise)
         elif slope > 0.0:

@@ -34,7 +34,8 @@ def dragged_cell(local, m, w):
         # Roundoff of the acceleration is a factor, as the bend is.
         bend = cell_bend(rate, w) + 16.0 * UNIT_ROUNDOFF * (1.0 + rate * abs(m)) if w > 0.0 else 0.0
         return g, v, h, off, 16.0 * UNIT_ROUNDOFF * (fast + abs(slow) * pull), bend
-    early, late = math.exp(-rate * (m - w)), math.exp(-rate * (m + w))
+    # The roundoff that widens a cell may be long: no cell begins before the path.
+    early, late = math.exp(-rate * max(m - w, 0.0)), math.exp(-rate * (m + w))
     left, spread = 0.5 * (early + late), 0.5 * (early - late)
     one = 1.0 / rate
     v = (local[V] + one * local[A], local[V + 1] + one * local[A + 1], local[V + 2] + one * local[A + 2])

@@ -27,7 +27,7 @@ from thud.particles.crossings.elements import (
     singular_normal,
 )
 from thud.particles.crossings.interval_scan import CELL_STACK, SEARCH
-from thud.particles.crossings.path_columns import DRAG, LOCAL, PATH_DRAG, SIZE, TURNS, A, V, X
+from thud.particles.crossings.path_columns import DRAG, LOCAL, PATH_DRAG, SIZE, SLACK, TURNS, A, V, X
 from thud.particles.crossings.path_field import OUT, PathField
 from thud.particles.crossings.path_field import QUADRIC as QUADRIC_FIELD
 from thud.particles.crossings.quadric_field import quadric_value
@@ -69,7 +69,8 @@ def times_in_element(boxes, e, local, reach):
     wide *= DRAG_BOX
     low, high = (low[0] - wide, low[1] - wide, low[2] - wide), (high[0] + wide, high[1] + wide, high[2] + wide)
     pieces = dragged_pieces(local, reach, low, high)
-    begin, end = 1.0, 0.0
+    begin, end, slack = 1.0, 0.0, (local[SLACK] if pieces > 0 else 0.0)
+    low, high = (low[0] - slack, low[1] - slack, low[2] - slack), (high[0] + slack, high[1] + slack, high[2] + slack)
     for k in range(pieces):
         b = local[TURNS + k - 1] if k > 0 else 0.0
         b, t = dragged_narrow(local, low[0], low[1], low[2], high[0], high[1], high[2], b, local[TURNS + k])

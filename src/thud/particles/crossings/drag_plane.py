@@ -13,7 +13,15 @@ from thud._core.decorators import exact_device, exact_kernel
 from thud.constants import UNIT_ROUNDOFF
 from thud.particles.crossings.double_double import dd_product, dd_scaled, dd_sum
 from thud.particles.crossings.drag_time import exact_phi_psi, phi_psi, when_phi
-from thud.particles.crossings.tolerances import DRAG_FARTHEST, FILTER_ERROR, ROOT_PRECISE, ROOT_STEPS, ROOT_TOUCH
+from thud.particles.crossings.tolerances import (
+    DRAG_FARTHEST,
+    DRAG_NOISE,
+    DRAG_STRAIGHT,
+    FILTER_ERROR,
+    ROOT_PRECISE,
+    ROOT_STEPS,
+    ROOT_TOUCH,
+)
 
 
 @exact_device
@@ -76,6 +84,10 @@ def dragged_plane_roots(rate, c0, c1, c2, reach):
     none."""
     inf = math.inf
     end = min(reach, DRAG_FARTHEST)
+    slowed = c2[0] / rate
+    if abs(c1[0] + slowed) <= DRAG_NOISE * max(abs(c1[0]), abs(slowed)):
+        # It comes to rest: later h is what the roundoff of its last velocity adds up to.
+        end = min(end, DRAG_STRAIGHT / rate)
     if not end > 0.0:
         return inf, inf
     sign = c0[0] if c0[0] != 0.0 else (c1[0] if c1[0] != 0.0 else c2[0])

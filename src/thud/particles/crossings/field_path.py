@@ -42,6 +42,7 @@ from thud.particles.crossings.tetrahedron_field import (
     tetrahedron_gradient,
 )
 from thud.particles.crossings.tolerances import (
+    DRAG_RESOLUTION,
     FIELD_CELLS,
     FIELD_RESOLUTION,
     FIELD_SHORTEST,
@@ -149,8 +150,11 @@ def field_crossing(field, local, same, last, end, search, cells, out):
         if begin > done:
             search[SINCE] = begin
         begin = max(begin, done)
-        least = max(FIELD_RESOLUTION * (stop - begin), FIELD_SHORTEST * stop)
-        begin_search(search, cells, begin, stop, least, 0.0, left)
+        least, part = max(FIELD_RESOLUTION * (stop - begin), FIELD_SHORTEST * stop), 0.0
+        if local[DRAG] != 0.0:
+            # It may stay for ages where it has all but stopped: cells are as fine as their own time asks.
+            least, part = FIELD_SHORTEST * begin, DRAG_RESOLUTION
+        begin_search(search, cells, begin, stop, least, part, left)
         what, low, high = next_change(field, local, search, cells, out)
         if what == CHANGE:
             # The side before the change.

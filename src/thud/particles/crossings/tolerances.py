@@ -62,7 +62,7 @@ TRIANGLE_FLAT = 2.0**-96
 
 #: Fields along paths (`crossings/interval_scan.py`). Cells of time are halved down to this part of the time that a path spends
 #: within reach of blobs or segments, or in a tetrahedron: two crossings closer to each other than that may be taken for none.
-#: With drag and a quadric, whose search may have no end, down to this part of their own time.
+#: With drag, whose search may have no end, down to this part of their own time.
 FIELD_RESOLUTION = 2.0**-40
 DRAG_RESOLUTION = 2.0**-44
 
@@ -138,6 +138,10 @@ DRAG_ENDED = 75.0
 
 #: From this rate times time on a path is straight within roundoff: exp(-44) is 8e-20. What comes after is looked at by itself.
 DRAG_STRAIGHT = 44.0
+
+#: Roundoff of a place or a velocity on a path with drag, times the sum of the magnitudes in it: some five operations each. A
+#: last velocity no larger than that is none.
+DRAG_NOISE = 8.0 * UNIT_ROUNDOFF
 
 #: The last time that is looked at along a path with drag of a particle that lives for ever, s: no query asks for later ones.
 DRAG_FARTHEST = 4e30
