@@ -9,6 +9,7 @@ from thud.constants import UNIT_ROUNDOFF
 from thud.pairing import advance as turning
 from thud.pairing.advance import reach_about_origin
 from thud.pairing.leaves import placed
+from thud.pairing.turning_reach import turning_reach
 from thud.results import CastStatus, Distances, Impacts
 from thud.shapes.shape import Shape
 from thud.terrain.collision.tolerances import SURFACE_CAST_GAP, SURFACE_CAST_STEPS, WINDOW_ROOM, WINDOW_TURN
@@ -31,7 +32,7 @@ def advance(
     from thud.terrain.collision.queries import cast, distance_and_rest
 
     extent = reach_about_origin(surface, inner_s)
-    arm = reach_about_origin(shape, inner_o)
+    arm = turning_reach(shape, inner_o)
     # A part of what is smaller, the shape; coordinates that are large add what they are rounded by.
     size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
     rows_s, rows_o, move_s, move_o = (
