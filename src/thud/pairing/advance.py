@@ -67,7 +67,6 @@ def advance(
     gap: Callable[[Floats], Floats],
     steps: int,
     longest: Callable[[Floats, Floats, Ints], Floats] | None = None,
-    farther: Callable[[Ints, Floats, Floats, Floats], Floats] | None = None,
 ) -> Impacts:
     """First contacts with motions (N, 6) of the frames that A and B stand in at (12,) inner poses.
 
@@ -78,7 +77,6 @@ def advance(
     gap : poses of A's frame -> distance that counts as contact, metres
     steps : most steps; what is not done by then is UNCONVERGED
     longest : poses of A and B, rows -> longest step that the speeds hold for, as a time; default: any
-    farther : rows, times, distances there, steps known to be free -> steps that are free too, as times; default: none
     """
     out = empty_impacts(count)
     rows_a, rows_b, move_a, move_b = (
@@ -122,8 +120,6 @@ def advance(
         stride = (found.distance[ahead] - 0.5 * near[live[ahead]]) / np.maximum(speed[live[ahead]], TINY)
         if longest is not None:
             stride = np.minimum(stride, longest(place_a, place_b, live)[ahead])
-        if farther is not None and ahead.any():
-            stride = np.maximum(stride, farther(live[ahead], at[ahead], found.distance[ahead], stride))
         time[live[ahead]] += stride
         live = live[ahead]
         live = live[time[live] <= 1.0]

@@ -54,17 +54,18 @@ PATCH_RAY_EDGE = 1e-9
 #: times as fast with 60, 250 and 1,000 vertices.
 PLAIN_VERTICES = 100
 
-#: A shape that turns has touched a displaced surface when they are nearer than this part of the smaller one's size;
-#: conservative advancement gives up after so many steps (a count): along a surface it gains little a step.
+#: A half-space, or any shape if the surface turns, has touched a displaced surface when they are nearer than this part of the
+#: smaller one's size; conservative advancement gives up after so many steps (a count): along a surface it gains little a step.
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
 
-#: Where a shape slides faster than it turns, it is cast straight on over a window of time in which turning moves none of its
-#: points by more than this part of the distance to either side of the middle, rounded off by that and by WINDOW_ROOM of the
-#: distance more, so that a cast that ends a little late is not late. Twice the one and the other are less than 1: the cast does
-#: not begin in touch.
-WINDOW_TURN = 0.4
-WINDOW_ROOM = 0.05
+#: Other casts with rotation go by windows of time in which turning moves the shape's points by no more than this part of its
+#: radius to either side of where they are amid it, at most so many (a count): one or two for a radian.
+SURFACE_TURN_WINDOW = 0.25
+SURFACE_TURN_WINDOWS = 4096
+
+#: How far turning moves a point is rounded by less than this part.
+TURN_ROUNDING = 1e-9
 
 #: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
 #: touching.
