@@ -19,10 +19,10 @@ from thud.convex.casts.turning_cast import cast_turning
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
 from thud.math.pose import transform
-from thud.shapes.packed import CENTER, RADIUS
+from thud.shapes.packed import BOUND, CENTER, RADIUS
 from thud.terrain.collision.nearest import foot_and_back
 from thud.terrain.collision.patch import patch_point, patch_size, twist
-from thud.terrain.collision.tolerances import BOUND_TURNS, CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST
+from thud.terrain.collision.tolerances import BOUND_TURNS, CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST, PIECE_WIDEST
 from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.work_space import (
     BEGIN,
@@ -182,12 +182,15 @@ def patch_query(parts, query, space, best):
     size = patch_size(corners)
     off = 0.25 * twist(corners)
     # The time of a linear cast is made exact by distances.
-    flat = (CAST_FLAT if mode == CAST and space.turn[TURNS] == 0.0 else PATCH_FLAT) * size
+    turns = mode == CAST and space.turn[TURNS] > 0.0
+    flat = (CAST_FLAT if mode == CAST and not turns else PATCH_FLAT) * size
+    # One with rotation ends at a gap that is a part of the sizes: of what turns, not of patches that are far larger.
+    widest = PIECE_WIDEST * parts.reals[query.b, BOUND] if turns else math.inf
     found, status, p, n = False, _I(SEPARATED), zero, zero
     early = 0.0
     if mode == CAST:
         way = math.sqrt(query.m[0] * query.m[0] + query.m[1] * query.m[1] + query.m[2] * query.m[2])
-        if space.turn[TURNS] > 0.0:
+        if turns:
             # Rounded off by how far turning moves its points in half the window.
             way += 2.0 * (parts.reals[query.b, RADIUS] - space.turn[OWN_RADIUS])
         early = CAST_EARLY * size / way if way > 0.0 else 0.0
@@ -214,7 +217,7 @@ def patch_query(parts, query, space, best):
         x, y, w, value = pieces[depth, 0], pieces[depth, 1], pieces[depth, SIDE_OF], pieces[depth, VALUE]
         if mode > GATHER and (value > bound or (found and value >= bound - room)):
             continue
-        last = off * w * w <= flat or w <= PATCH_LEAST
+        last = (off * w * w <= flat and size * w <= widest) or w <= PATCH_LEAST
         middle, since = 0.5 * w, 0.0
         if mode == CAST:
             # Not before it touches what holds the piece; a little earlier, so as not to begin in touch.
