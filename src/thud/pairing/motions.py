@@ -63,7 +63,7 @@ def as_moved(shape: Shape, move: Floats) -> Floats:
     """The motion without a rotation that moves nothing: a ball about its own origin sweeps the same whether it turns or not."""
     if move.shape[1] == 3 or shape.family not in PACKED:
         return move
-    return _straight(move) if turning_reach(shape) == 0.0 else move
+    return _straight(move) if len(shape.parts()) == 1 and turning_reach(shape) == 0.0 else move
 
 
 #: Which of "cast" and "turning_cast", the rows (None: all), poses and motions of both, their number -> first contacts.

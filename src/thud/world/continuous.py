@@ -41,8 +41,8 @@ _CHUNK = 4096
 
 @kernel("i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1]")
 def bound_motions(start, stop, role, before, after, bounds, arm, reach_out, way_out, turn_out):
-    """How far points of bodies are from the origins of their frames, at most; how far those move; how far a turn moves any
-    point that it moves at all, which are within `arm` of the origin."""
+    """How far points of bodies are from the origins of their frames, at most; how far those move; how long the way is that a
+    turn moves any point, of those that it moves at all, which are within `arm` of the origin."""
     for k in range(start, stop):
         reach, way, turn = 0.0, 0.0, 0.0
         for c in range(3):
@@ -53,9 +53,10 @@ def bound_motions(start, stop, role, before, after, bounds, arm, reach_out, way_
             turn += (after[k, c] - before[k, c]) ** 2
         reach_out[k] = math.sqrt(reach)
         # The chord of a turn by w at distance 1 is 2 sin(w / 2), the norm of the matrices' difference that times the root of 2.
+        angle = 2.0 * math.asin(min(0.5 * math.sqrt(0.5 * turn), 1.0))
         still = role[k] == STILL
         way_out[k] = 0.0 if still else math.sqrt(way)
-        turn_out[k] = 0.0 if still or turn == 0.0 else math.sqrt(0.5 * turn) * min(reach_out[k], arm[k])
+        turn_out[k] = 0.0 if still or turn == 0.0 else angle * min(reach_out[k], arm[k])
 
 
 def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, contacts: StepContacts) -> Floats | None:
