@@ -3,6 +3,8 @@ without, in few steps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -104,13 +106,16 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     from thud.heightfield import turning
 
     asked = [0]
-    for module, name in ((turning, "distance"), (surface_queries, "distance_and_rest")):
 
-        def counting(*given: object, _asked=getattr(module, name), **options: object) -> object:
+    def counting(function: Callable[..., object]) -> Callable[..., object]:
+        def count(*given: object, **options: object) -> object:
             asked[0] += 1
-            return _asked(*given, **options)
+            return function(*given, **options)
 
-        monkeypatch.setattr(module, name, counting)
+        return count
+
+    monkeypatch.setattr(turning, "distance", counting(turning.distance))
+    monkeypatch.setattr(surface_queries, "distance_and_rest", counting(surface_queries.distance_and_rest))
     return asked
 
 
@@ -147,7 +152,9 @@ def test_a_ball_turns_in_itself() -> None:
     np.testing.assert_array_equal(turned.point, straight.point)
     # One beside the origin of its shape does turn.
     aside = thud.Compound([ball], [thud.Pose([1.0, 0, 0])])
-    assert (thud.cast(ground, aside, None, start, motion_b=np.concatenate([way, 9.0 * way], axis=1)).time != straight.time).any()
+    assert (
+        thud.cast(ground, aside, None, start, motion_b=np.concatenate([way, 9.0 * way], axis=1)).time != straight.time
+    ).any()
 
 
 def test_steps_of_the_distance_end_where_two_part_slowly() -> None:

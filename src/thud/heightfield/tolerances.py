@@ -48,8 +48,8 @@ TURN_GAP = 1e-7
 #: Most steps of these, and most windows of the others (counts); they take 10 to 50, and one.
 TURN_STEPS = 4096
 
-#: A window of a cast lasts while turning moves the object's points by no more than this times the cells' length to either side of
-#: where they are amid it: boxes are wider by so much.
+#: A window of a cast lasts while turning moves the object's points by no more than this times the cells' length to either side
+#: of where they are amid it: boxes are wider by so much.
 TURN_WINDOW = 0.5
 
 #: What a distance between windows may be too large by, in units of the sizes: ten times what GJK leaves on curved shapes.

@@ -1,5 +1,5 @@
-"""Casts of shapes that turn against a field: by windows of time (`turning_rows.py`), or, where the field turns or the other is a
-half-space, by conservative advancement on their distance (`pairing/advance.py`)."""
+"""Casts of shapes that turn against a field: by windows of time (`turning_rows.py`), or, where the field turns or the other is
+a half-space, by conservative advancement on their distance (`pairing/advance.py`)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def turning_cast(
     for chosen, answer in ((~turns, _by_windows), (turns, _by_distances)):
         rows = np.flatnonzero(chosen)
         if len(rows):
-            arrays = [some_rows(array, rows, count) for array in (rows_f, rows_o, move_a, move_b)]
-            put_rows(out, rows, answer(field, other, *arrays, inner_a, inner_b, len(rows), threads))
+            poses_a, poses_b, moves_a, moves_b = (some_rows(array, rows, count) for array in (rows_f, rows_o, move_a, move_b))
+            given = (poses_a, poses_b, moves_a, moves_b, inner_a, inner_b)
+            put_rows(out, rows, answer(field, other, *given, len(rows), threads))
     return with_inside(out, field, other, placed(rows_f, inner_a), placed(rows_o, inner_b), count, threads)
 
 

@@ -1,9 +1,9 @@
 """Casts of a convex shape or a mesh (B) that turns while it moves, against a field (A) that does not turn.
 
-Time goes by windows in which turning moves the object's points by no more than about a cell. Within one the tree is walked as for
-a linear cast, with the object turned as amid the window and boxes that grow by as far as turning moves any point from there: they
-hold every place that it passes. Where a part and a prism may meet, the cast of turning convex shapes decides, limited to the
-window. How fast the object goes on along its way does not count: what slides along the ground, even in touch, takes no more
+Time goes by windows in which turning moves the object's points by no more than about a cell. Within one the tree is walked as
+for a linear cast, with the object turned as amid the window and boxes that grow by as far as turning moves any point from it:
+they hold every place that it passes. Where a part and a prism may meet, the cast of turning convex shapes decides, limited to
+the window. How fast the object goes on along its way does not count: what slides along the ground, even in touch, takes no more
 windows than what turns as far in the air. Where nothing is near, time advances by the distance over the largest speed instead.
 """
 
@@ -39,8 +39,8 @@ _A, _B = np.int64(PRISM), np.int64(SHAPE)
     "field_space"
 )
 def turn_part(grid, parts, mover_f, mover_o, d, v, begin, end, latest, r, t, m, box, wider, space):
-    """(status, time, point, normal) of the first contact of the ground and the part in a window of time, up to the time `latest`.
-    World axes, relative to the origin of the field's shape.
+    """(status, time, point, normal) of the first contact of the ground and the part in a window of time, up to the time
+    `latest`. World axes, relative to the origin of the field's shape.
 
     (R, t), m : the part in the window (`window_pose`), with its box; wider : how far turning moves its points from there
     """
@@ -75,9 +75,7 @@ def turn_object(grid, other, mover_f, mover_o, d, v, begin, end, wider, space):
     parts, tree = other.parts, other.tree
     r, t, m = window_pose(mover_f, mover_o, d, v, begin, end)
     if not is_mesh(tree):
-        return turn_part(
-            grid, parts, mover_f, mover_o, d, v, begin, end, end, r, t, m, part_box(parts, r, t), wider, space
-        )
+        return turn_part(grid, parts, mover_f, mover_o, d, v, begin, end, end, r, t, m, part_box(parts, r, t), wider, space)
     status, best, point, normal = MISS, math.inf, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     space.slots[0], depth = U(0), U(1)
     while depth > U(0):
@@ -87,9 +85,7 @@ def turn_object(grid, other, mover_f, mover_o, d, v, begin, end, wider, space):
         if down < 0:
             box = triangle_box(tree.corners, U(-1 - down), r, t)
             set_triangle(parts, np.int64(SHAPE), tree.corners, U(-1 - down))
-            found, time, p, n = turn_part(
-                grid, parts, mover_f, mover_o, d, v, begin, end, latest, r, t, m, box, wider, space
-            )
+            found, time, p, n = turn_part(grid, parts, mover_f, mover_o, d, v, begin, end, latest, r, t, m, box, wider, space)
             if earlier(found, time, status, best):
                 status, best, point, normal = found, time, p, n
                 if status == AT_START:

@@ -4,8 +4,8 @@ No point of B moves faster, relative to A, than the displacement and the two rot
 nothing can touch before d / speed. Nor does any point of A, relative to B: the smaller of the two speeds counts (an unbounded
 shape has none). All rows take their steps together.
 
-Two in touch, nearer than what counts as contact, are in contact unless they part: where their nearest points move away from each
-other, time goes on by what closes no more than that gap. What is met after such a step is met before it.
+Two in touch, nearer than what counts as contact, are in contact unless they part: where their nearest points move away from
+each other, time goes on by what closes no more than that gap. What is met after such a step is met before it.
 """
 
 from __future__ import annotations
@@ -121,9 +121,7 @@ def advance(
         found = distance(place_a, place_b, len(live))
         overlapping = found.status == Status.OVERLAPPING
         touching = ~overlapping & (found.distance <= near[live])
-        parting = touching & (
-            _parting_rate(found, live, at, (rows_a, rows_b), (move_a, move_b)) > PARTING * speed[live]
-        )
+        parting = touching & (_parting_rate(found, live, at, (rows_a, rows_b), (move_a, move_b)) > PARTING * speed[live])
         met = overlapping | (touching & ~parting)
         # A distance that did not converge bounds nothing from below: the time stays where it is.
         lost = (found.status == Status.UNCONVERGED) & ~met

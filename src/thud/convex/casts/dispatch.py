@@ -59,8 +59,8 @@ def cast_packed(
         poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
         return dispatch.distance(packed, table, *poses, 0, len(rows), signed=True, threads=threads)
 
-    moved = (_as_moved(packed, pairs[:, side], move) for side, move in enumerate((move_a, move_b)))
-    out = by_rotation(cast, rows_a, rows_b, *moved, count)
+    move_a, move_b = _as_moved(packed, pairs[:, 0], move_a), _as_moved(packed, pairs[:, 1], move_b)
+    out = by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
     if depths:
         put_depths(out, overlapping_rows(out), signed)
     return out

@@ -82,8 +82,8 @@ def three(values, at):
 
 @kernel(inner="parts, i8, i8, f8[::1], vec3, f8, f8")
 def turned_cast(parts, a, b, turn, o, since, latest):
-    """(status, time, point, normal) of the placeholder, relative to o, and a part that turns (`work_space.py`). Times are shares
-    of the window; the point is relative to o."""
+    """(status, time, point, normal) of the placeholder, relative to o, and a part that turns (`work_space.py`). Times are
+    shares of the window; the point is relative to o."""
     begin, h = turn[BEGIN], turn[END] - turn[BEGIN]
     d, v = three(turn, SHAPE_AT), three(turn, SHAPE_MOVE)
     k = MOVER_R

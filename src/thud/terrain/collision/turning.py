@@ -1,5 +1,5 @@
-"""Casts of a shape that turns against a displaced surface: by windows of time (`turning_rows.py`), or, where the surface turns or
-the shape is a half-space, by conservative advancement on their distance (`pairing/advance.py`)."""
+"""Casts of a shape that turns against a displaced surface: by windows of time (`turning_rows.py`), or, where the surface turns
+or the shape is a half-space, by conservative advancement on their distance (`pairing/advance.py`)."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def advance(
     for chosen, answer in ((~turns, _by_windows), (turns, _by_distances)):
         rows = np.flatnonzero(chosen)
         if len(rows):
-            arrays = [some_rows(array, rows, count) for array in (rows_s, rows_o, move_s, move_o)]
-            put_rows(out, rows, answer(surface, shape, *arrays, inner_s, inner_o, len(rows), threads))
+            poses_a, poses_b, moves_a, moves_b = (some_rows(array, rows, count) for array in (rows_s, rows_o, move_s, move_o))
+            given = (poses_a, poses_b, moves_a, moves_b, inner_s, inner_o)
+            put_rows(out, rows, answer(surface, shape, *given, len(rows), threads))
     return out
 
 

@@ -1,9 +1,9 @@
 """Casts of a shape that turns while it moves, against a displaced surface that does not turn: rows of poses.
 
 Time goes by windows in which turning moves the shape's points by less than about half its size. Within one each part, turned as
-amid the window and rounded off by as far as turning moves its points from there, goes straight on past volumes and patches. Where
-it may meet the piece of a patch, the cast of turning convex shapes decides, limited to the window. So neither the way nor a gap
-of about nothing costs windows.
+amid the window and rounded off by as far as turning moves its points from there, goes straight on past volumes and patches.
+Where it may meet the piece of a patch, the cast of turning convex shapes decides, limited to the window. So neither the way nor
+a gap of about nothing costs windows.
 """
 
 from __future__ import annotations
