@@ -20,8 +20,9 @@ PATCH_LEAST = 2.0**-12
 PIECE_WIDEST = 4.0
 
 #: The time of a linear cast goes on by the distance that is left over the speed along its normal, but as if that were
-#: CAST_STEEP of the speed at least, until it is less than this part of the shape's size, or so many times (a count). Each step is
-#: shorter by CAST_CURVED times the distance over the patch's size (a factor): patches are bent by up to about their own size.
+#: CAST_STEEP of the speed at least, until it is less than this part of the shape's size, or so many times (a count). Each step
+#: is shorter by CAST_CURVED times the distance over the patch's size (a factor): patches are bent by up to about their own
+#: size.
 CAST_REST = 1e-8
 CAST_CURVED = 4.0
 CAST_STEEP = 0.05
