@@ -81,10 +81,10 @@ def test_a_turning_cast_ends_a_part_of_the_shape_above_ground_however_large_its_
     found = thud.cast(surface, box, None, thud.Pose(at), motion_b=motion)
     truth = thud.cast(thud.HalfSpace([0, 0, 1]), box, None, thud.Pose(at), motion_b=motion)
     assert (found.status == thud.CastStatus.HIT).all()
-    # Never late, and early by what it takes to close the gap.
+    # Never late, and early by what it takes to close the gap. The other cast is early too, also by what places are rounded by.
     late = 3.0 * (found.time - truth.time)
     size = box.bounding_sphere()[1]
-    assert late.max() <= 1e-9 * size
+    assert late.max() <= 1e-9 * size + 1e-13 * width
     assert late.min() >= -3e-7 * size
 
 

@@ -104,7 +104,10 @@ def test_a_stick_that_is_stopped_on_its_way_keeps_its_energy(threads: int) -> No
         after = tunnelling.kinetic(world, bodies).sum()
         assert after <= 1.02 * before
         before = min(before, after)
-    assert (world.poses(bodies)[:, 0] < 0.0).all()
+        place = world.poses(bodies)[:, :3]
+        # What has slid past the wall's edge may go on.
+        past = (place[:, 0] >= 0.0) & (np.abs(place[:, 1:]) < 2.0).all(axis=1)
+        assert not past.any()
 
 
 def test_a_copy_in_a_batch_has_the_bytes_of_the_world_in_violent_steps() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thud.constants import TOUCH
+from thud.constants import GJK_FLOOR_CURVED, TOUCH
 
 #: Boxes of shapes are wider by this times what their coordinates reach to: a few times TOUCH, so that no cell is left out
 #: whose ground counts as touching.
@@ -41,12 +41,22 @@ DEPTH_BLOCK = 1024
 #: must be apart, not touching.
 CLEAR_ROOM = 1e-9
 
-#: Turning casts end where the two are closer than this times the smaller one's size, metres; what coordinates are rounded by
-#: comes on top. As for displaced surfaces.
+#: Casts in which the field turns, or which a half-space takes part in, end where the two are closer than this times the smaller
+#: one's size, metres; what coordinates are rounded by comes on top. As for displaced surfaces.
 TURN_GAP = 1e-7
 
-#: Most steps of a turning cast (a count); it takes 10 to 50.
+#: Most steps of these, and most windows of the others (counts); they take 10 to 50, and one.
 TURN_STEPS = 4096
+
+#: A window of a cast lasts while turning moves the object's points by no more than this times the cells' length to either side
+#: of where they are amid it: boxes are wider by so much.
+TURN_WINDOW = 0.5
+
+#: What a distance between windows may be too large by, in units of the sizes: ten times what GJK leaves on curved shapes.
+TURN_ERROR = 10.0 * GJK_FLOOR_CURVED
+
+#: How far turning moves a point, and how fast it is, are rounded by less than this part.
+TURN_ROUNDING = 1e-9
 
 #: A ray that starts within this part of what the coordinates reach to above or below the surface starts on it.
 RAY_START = 2.0 * TOUCH

@@ -451,40 +451,23 @@ def node_time(grid, level, j, i, box, m):
     return entry_time(box, m, x * i0, x * i1, y * j0, y * j1, low - grid.numbers[DEPTH], high)
 
 
-@kernel(inner="height_grid, parts, mat3, vec3, vec3, UniTuple(f8, 6), f8, f8, UniTuple(f8, 4), i8, i8, i8")
-def triangle_cast(grid, parts, r, t, m, box, room, latest, corners, j, i, k):
-    """(status, time, point, normal) of the first contact of the moving part and the ground below a triangle."""
-    zero = (0.0, 0.0, 0.0)
-    low, high = heights_of(corners, k)
-    x, y, deep = grid.numbers[SPACING_X], grid.numbers[SPACING_Y], grid.numbers[DEPTH]
-    if entry_time(box, m, x * i, x * (i + 1), y * j, y * (j + 1), low - deep, high) > latest:
-        return MISS, math.inf, zero, zero
-    gx, gy = slopes(grid, corners, k)
-    p = lowest_point(parts, r, t, (-gx, -gy, 1.0))
-    above = over_plane(p, x * i, y * j, corners[0], gx, gy) - room * (1.0 + abs(gx) + abs(gy))
-    sinks = gx * m[0] + gy * m[1] - m[2]
-    if above > 0.0 and (sinks <= 0.0 or above > latest * sinks):
-        return MISS, math.inf, zero, zero
-    floor = floor_below(grid, min(low, box[4] + min(m[2], 0.0)))
-    set_prism(parts, grid, triangle_points(grid, corners, j, i, k), floor)
-    return cast_pair(parts, _A, _B, r, t, m, latest)
-
-
-@kernel(inner="height_grid, parts, mat3, vec3, vec3, UniTuple(f8, 6), f8, field_space")
-def cast_part(grid, parts, r, t, m, box, latest, space):
-    """(status, time, point, normal) of the first contact of the ground and the part, which moves by m over [0, 1], up to the
-    time `latest`."""
-    zero = (0.0, 0.0, 0.0)
-    room = FIELD_ROOM * (part_room(grid, parts, t, box) + abs(m[0]) + abs(m[1]) + abs(m[2]))
-    box = widened(box, room)
-    swept = (
+@device
+def swept_by(box, m):
+    """The box of all that a box passes as it moves by m."""
+    return (
         box[0] + min(m[0], 0.0), box[1] + max(m[0], 0.0), box[2] + min(m[1], 0.0), box[3] + max(m[1], 0.0),
         box[4] + min(m[2], 0.0), box[5] + max(m[2], 0.0),
     )  # fmt: skip
-    status, best, point, normal = MISS, math.inf, zero, zero
+
+
+@kernel(inner="height_grid, UniTuple(f8, 6), vec3, f8, field_space")
+def begin_sweep(grid, box, m, latest, space):
+    """(number of nodes that wait, range of cells) for a walk of the blocks that a box meets while it moves by m over [0, 1], up
+    to the time `latest`."""
+    swept = swept_by(box, m)
     cells = cell_range(grid, swept)
     if cells[0] > cells[1] or swept[4] > grid.numbers[TOP] or swept[5] < grid.numbers[BOTTOM] - grid.numbers[DEPTH]:
-        return status, best, point, normal
+        return 0, cells
     level = start_level(grid, cells)
     i0, i1, j0, j1 = level_range(cells, level)
     depth = 0
@@ -493,29 +476,69 @@ def cast_part(grid, parts, r, t, m, box, latest, space):
             time = node_time(grid, level, j, i, box, m)
             if time <= latest:
                 depth = push_by_bound(space, depth, 0, node_code(level, j, i), time)
+    return depth, cells
+
+
+@kernel(inner="height_grid, UniTuple(f8, 6), vec3, f8, UniTuple(i8, 4), i8, field_space")
+def next_block(grid, box, m, latest, cells, depth, space):
+    """(number of nodes that wait, the next block's range of cells); -1 nodes after the last one."""
     while depth > 0:
         depth -= 1
-        if space.bounds[depth] > min(best, latest):
+        if space.bounds[depth] > latest:
             continue
         level, j, i = node_of(space.stack[depth])
-        if level > 0:
-            first = depth
-            i0, i1, j0, j1 = child_range(cells, level, j, i)
-            for y in range(j0, j1 + 1):
-                for x in range(i0, i1 + 1):
-                    time = node_time(grid, level - 1, y, x, box, m)
-                    if time <= min(best, latest):
-                        depth = push_by_bound(space, depth, first, node_code(level - 1, y, x), time)
-            continue
-        i0, i1, j0, j1 = block_cells(grid, cells, j, i)
+        if level == 0:
+            return depth, block_cells(grid, cells, j, i)
+        first = depth
+        i0, i1, j0, j1 = child_range(cells, level, j, i)
         for y in range(j0, j1 + 1):
             for x in range(i0, i1 + 1):
+                time = node_time(grid, level - 1, y, x, box, m)
+                if time <= latest:
+                    depth = push_by_bound(space, depth, first, node_code(level - 1, y, x), time)
+    return -1, cells
+
+
+@kernel(inner="height_grid, parts, mat3, vec3, vec3, UniTuple(f8, 6), f8, f8, UniTuple(f8, 4), i8, i8, i8")
+def is_in_the_way(grid, parts, r, t, m, box, room, latest, corners, j, i, k):
+    """Whether the ground below a triangle, written as the prism then, may meet the part as it moves by m over [0, 1], up to the
+    time `latest`. `box` is the part's, wider by `room`, which is also how far its points may be from where (R, t) has them."""
+    low, high = heights_of(corners, k)
+    x, y, deep = grid.numbers[SPACING_X], grid.numbers[SPACING_Y], grid.numbers[DEPTH]
+    if entry_time(box, m, x * i, x * (i + 1), y * j, y * (j + 1), low - deep, high) > latest:
+        return False
+    gx, gy = slopes(grid, corners, k)
+    p = lowest_point(parts, r, t, (-gx, -gy, 1.0))
+    above = over_plane(p, x * i, y * j, corners[0], gx, gy) - room * (1.0 + abs(gx) + abs(gy))
+    sinks = gx * m[0] + gy * m[1] - m[2]
+    if above > 0.0 and (sinks <= 0.0 or above > latest * sinks):
+        return False
+    set_prism(parts, grid, triangle_points(grid, corners, j, i, k), floor_below(grid, min(low, box[4] + min(m[2], 0.0))))
+    return True
+
+
+@kernel(inner="height_grid, parts, mat3, vec3, vec3, UniTuple(f8, 6), f8, field_space")
+def cast_part(grid, parts, r, t, m, box, latest, space):
+    """(status, time, point, normal) of the first contact of the ground and the part, which moves by m over [0, 1], up to the
+    time `latest`."""
+    room = FIELD_ROOM * (part_room(grid, parts, t, box) + abs(m[0]) + abs(m[1]) + abs(m[2]))
+    box = widened(box, room)
+    status, best, point, normal = MISS, math.inf, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    depth, cells = begin_sweep(grid, box, m, latest, space)
+    while status != AT_START:
+        depth, block = next_block(grid, box, m, min(best, latest), cells, depth, space)
+        if depth < 0:
+            break
+        for y in range(block[2], block[3] + 1):
+            for x in range(block[0], block[1] + 1):
                 corners = sample(grid, y, x), sample(grid, y, x + 1), sample(grid, y + 1, x), sample(grid, y + 1, x + 1)
                 for k in range(2):
-                    if not is_there(corners, k):
-                        continue
                     limit = min(best, latest)
-                    found, time, p, n = triangle_cast(grid, parts, r, t, m, box, room, limit, corners, y, x, np.int64(k))
+                    if not is_there(corners, k) or not is_in_the_way(
+                        grid, parts, r, t, m, box, room, limit, corners, y, x, np.int64(k)
+                    ):
+                        continue
+                    found, time, p, n = cast_pair(parts, _A, _B, r, t, m, limit)
                     if earlier(found, time, status, best):
                         status, best, point, normal = found, time, p, n
                         if status == AT_START:

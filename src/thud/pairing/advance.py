@@ -3,6 +3,9 @@
 No point of B moves faster, relative to A, than the displacement and the two rotations together allow; so over a distance d
 nothing can touch before d / speed. Nor does any point of A, relative to B: the smaller of the two speeds counts (an unbounded
 shape has none). All rows take their steps together.
+
+Two in touch, nearer than what counts as contact, are in contact unless they part: where their nearest points move away from
+each other, time goes on by what closes no more than that gap. What is met after such a step is met before it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from thud._core.arrays import Floats, Ints
 from thud.constants import TINY
 from thud.pairing.leaves import placed
 from thud.pairing.motions import empty_impacts
+from thud.pairing.tolerances import PARTING
 from thud.results import CastStatus, Distances, Impacts, Status
 from thud.shapes.shape import Shape
 
@@ -52,6 +56,17 @@ def reach_about_origin(shape: Shape, inner: Floats) -> float:
     return float(np.linalg.norm(inner[:9].reshape(3, 3) @ center + inner[9:])) + radius
 
 
+def _parting_rate(
+    found: Distances, live: Ints, at: Floats, rows: tuple[Floats, Floats], moves: tuple[Floats, Floats]
+) -> Floats:
+    """How fast the nearest points of A and B, as points of the two, move away from each other, a step."""
+    velocities = []
+    for place, move, x in zip(rows, moves, (found.point_a, found.point_b), strict=True):
+        arm = x - place[live, 9:] - move[live, :3] * at[:, None]
+        velocities.append(move[live, :3] + np.cross(move[live, 3:], arm))
+    return np.einsum("ni,ni->n", found.normal, velocities[1] - velocities[0])
+
+
 def advance(
     distance: Callable[[Floats, Floats, int], Distances],
     rows_a: Floats,
@@ -67,7 +82,6 @@ def advance(
     gap: Callable[[Floats], Floats],
     steps: int,
     longest: Callable[[Floats, Floats, Ints], Floats] | None = None,
-    farther: Callable[[Ints, Floats, Floats, Floats], Floats] | None = None,
 ) -> Impacts:
     """First contacts with motions (N, 6) of the frames that A and B stand in at (12,) inner poses.
 
@@ -78,7 +92,6 @@ def advance(
     gap : poses of A's frame -> distance that counts as contact, metres
     steps : most steps; what is not done by then is UNCONVERGED
     longest : poses of A and B, rows -> longest step that the speeds hold for, as a time; default: any
-    farther : rows, times, distances there, steps known to be free -> steps that are free too, as times; default: none
     """
     out = empty_impacts(count)
     rows_a, rows_b, move_a, move_b = (
@@ -94,7 +107,9 @@ def advance(
     if np.isfinite(reach_b):
         speed = np.minimum(speed, step + turn_b * reach_b + turn_a * (apart + reach_b))
     near = gap(rows_a)
-    time = np.zeros(count)
+    time, held = np.zeros(count), np.zeros(count)
+    # Of the last look.
+    point, normal = np.zeros((count, 3)), np.zeros((count, 3))
     out.time[:], out.point[:], out.normal[:], out.status[:] = np.inf, 0.0, 0.0, CastStatus.MISS
     live = np.arange(count)
     for count_of_steps in range(steps):
@@ -104,27 +119,28 @@ def advance(
         place_a = placed(moved(rows_a[live], move_a[live], at), inner_a)
         place_b = placed(moved(rows_b[live], move_b[live], at), inner_b)
         found = distance(place_a, place_b, len(live))
-        met = (found.status == Status.OVERLAPPING) | (found.distance <= near[live])
+        overlapping = found.status == Status.OVERLAPPING
+        touching = ~overlapping & (found.distance <= near[live])
+        parting = touching & (_parting_rate(found, live, at, (rows_a, rows_b), (move_a, move_b)) > PARTING * speed[live])
+        met = overlapping | (touching & ~parting)
         # A distance that did not converge bounds nothing from below: the time stays where it is.
         lost = (found.status == Status.UNCONVERGED) & ~met
         out.status[live[lost]], out.time[live[lost]] = CastStatus.UNCONVERGED, at[lost]
-        if count_of_steps == 0:
-            begun = found.status == Status.OVERLAPPING
-            out.status[live[begun]] = CastStatus.OVERLAPPING_AT_START
-            out.normal[live[begun]] = 0.0
+        first = count_of_steps == 0
+        # An overlap later on is by roundoff, or by what a step in touch may lead in: contact is where the last look was.
+        told = ~overlapping | first
+        point[live[told]], normal[live[told]] = found.point_a[told], found.normal[told]
         done = live[met]
-        fresh = out.status[done] == CastStatus.MISS
-        out.status[done[fresh]] = CastStatus.HIT
-        out.time[done] = at[met]
-        out.point[done] = found.point_a[met]
-        out.normal[done[fresh]] = found.normal[met][fresh]
+        out.status[done] = np.where(overlapping[met] & first, CastStatus.OVERLAPPING_AT_START, CastStatus.HIT)
+        out.time[done], out.point[done] = held[done], point[done]
+        out.normal[done] = np.where((overlapping[met] & first)[:, None], 0.0, normal[done])
         ahead = ~met & ~lost
-        stride = (found.distance[ahead] - 0.5 * near[live[ahead]]) / np.maximum(speed[live[ahead]], TINY)
+        room = np.where(parting, near[live], found.distance - 0.5 * near[live])[ahead]
+        stride = room / np.maximum(speed[live[ahead]], TINY)
         if longest is not None:
             stride = np.minimum(stride, longest(place_a, place_b, live)[ahead])
-        if farther is not None and ahead.any():
-            stride = np.maximum(stride, farther(live[ahead], at[ahead], found.distance[ahead], stride))
         time[live[ahead]] += stride
+        held[live[ahead]] = np.where(parting[ahead], at[ahead], time[live[ahead]])
         live = live[ahead]
         live = live[time[live] <= 1.0]
     out.status[live], out.time[live] = CastStatus.UNCONVERGED, time[live]

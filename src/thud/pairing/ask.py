@@ -12,7 +12,7 @@ from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED
 from thud.pairing.join import LEAF_JOINS, PAIR_JOINS
 from thud.pairing.leaves import leaves, placed, some_rows
-from thud.pairing.motions import by_rotation
+from thud.pairing.motions import as_moved, by_rotation
 from thud.pairing.plans import APART, EXACT, SWAPPED, UNSUPPORTED, families_in, pair_plan, refuse, resolve, shape_plan, takes
 from thud.pairing.start_depth import overlapping_rows, put_depths
 from thud.pairing.swap import SWAPPED as TURNED_BACK
@@ -60,7 +60,7 @@ def ask_cast(
         poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
         return ask_pair("signed_distance", a, b, *poses, len(rows), reach=np.inf, threads=threads)
 
-    out = by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
+    out = by_rotation(cast, rows_a, rows_b, as_moved(a, move_a), as_moved(b, move_b), count)
     if depths:
         put_depths(out, overlapping_rows(out), signed)
     return out

@@ -12,11 +12,17 @@ from thud._core.arrays import Floats
 from thud.constants import FARTHEST_POSE
 from thud.errors import InvalidInputError
 from thud.gates import as_points
+from thud.pairing.families import PACKED
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import some_rows
 from thud.pairing.tolerances import TURN_LARGEST
+<<<<<<< HEAD
 from thud.pose import Pose
+=======
+from thud.pairing.turning_reach import turning_reach
+>>>>>>> wt-cast
 from thud.results import Impacts
+from thud.shapes.shape import Shape
 
 
 def empty_impacts(count: int) -> Impacts:
@@ -57,6 +63,13 @@ def _straight(move: Floats) -> Floats:
 
 def _with_rotation(move: Floats) -> Floats:
     return move if move.shape[1] == 6 else np.concatenate([move, np.zeros((len(move), 3))], axis=1)
+
+
+def as_moved(shape: Shape, move: Floats) -> Floats:
+    """The motion without a rotation that moves nothing: a ball about its own origin sweeps the same whether it turns or not."""
+    if move.shape[1] == 3 or shape.family not in PACKED:
+        return move
+    return _straight(move) if len(shape.parts()) == 1 and turning_reach(shape) == 0.0 else move
 
 
 #: Which of "cast" and "turning_cast", the rows (None: all), poses and motions of both, their number -> first contacts.

@@ -10,3 +10,7 @@ SPREAD_LEAST = 1e-6
 
 #: A caller's normal whose square is below this is none: normals have length 1, or 0 where there was none.
 AXIS_LEAST = 1e-12
+
+#: In casts by steps of the distance, two in touch part if their nearest points move away from each other at more than this part
+#: of the largest speed of any point: slower, the steps out of touch would be too many.
+PARTING = 1.0 / 16.0

@@ -6,7 +6,7 @@ first impact both bodies stop for the rest of the step, with their velocities; t
 stops may be in the way of others then, so that their motions past it are cast again, until nothing changes.
 
 A pair is looked at only if it moves by more than it is thick (`inner_radius`): less than that, the solver pushes it out on
-the side where it came in.
+the side where it came in. What a turn moves counts alone: a ball that rolls moves by its way (`turning_reach`).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _CHUNK = 4096
 
 
-@kernel("i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1]")
-def bound_motions(start, stop, role, before, after, bounds, reach_out, way_out, turn_out):
-    """How far points of bodies are from the origins of their frames, at most; how far those move; how far a turn moves any
-    point."""
+@kernel("i8, i8, u1[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1]")
+def bound_motions(start, stop, role, before, after, bounds, arm, reach_out, way_out, turn_out):
+    """How far points of bodies are from the origins of their frames, at most; how far those move; how long the way is that a
+    turn moves any point, of those that it moves at all, which are within `arm` of the origin."""
     for k in range(start, stop):
         reach, way, turn = 0.0, 0.0, 0.0
         for c in range(3):
@@ -53,9 +53,10 @@ def bound_motions(start, stop, role, before, after, bounds, reach_out, way_out, 
             turn += (after[k, c] - before[k, c]) ** 2
         reach_out[k] = math.sqrt(reach)
         # The chord of a turn by w at distance 1 is 2 sin(w / 2), the norm of the matrices' difference that times the root of 2.
+        angle = 2.0 * math.asin(min(0.5 * math.sqrt(0.5 * turn), 1.0))
         still = role[k] == STILL
         way_out[k] = 0.0 if still else math.sqrt(way)
-        turn_out[k] = 0.0 if still or turn == 0.0 else math.sqrt(0.5 * turn) * reach_out[k]
+        turn_out[k] = 0.0 if still or turn == 0.0 else angle * min(reach_out[k], arm[k])
 
 
 def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, contacts: StepContacts) -> Floats | None:
@@ -64,8 +65,9 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     bodies, used = world._bodies, world._bodies.used
     before = bodies.poses[:used]
     reach, way, turn = np.empty(used), np.empty(used), np.empty(used)
-    run_rows(bound_motions, used, world.threads, role, before, after, bodies.bounds, reach, way, turn, rows_per_chunk=_CHUNK)
-    thick = world._shapes.inner_radii()[bodies.shape[:used]]
+    thick, arm = (x[bodies.shape[:used]] for x in (world._shapes.inner_radii(), world._shapes.turning_reaches()))
+    arguments = (role, before, after, bodies.bounds, arm, reach, way, turn)
+    run_rows(bound_motions, used, world.threads, *arguments, rows_per_chunk=_CHUNK)
     fast = (way + turn > FAST * thick) & ~bodies.sensor[:used]
     if not (fast & (role != STILL)).any():
         return None
@@ -272,6 +274,8 @@ def _first_times(
 
 def _impact_times(scene: narrow.Scene, pairs: Ints, motion: Floats, turn: Floats, gap: Floats) -> Floats:
     """(M,) when pairs first meet, by `gap` metres before; 1 for those that do not, and for those that meet already."""
+    # A ball sweeps the same whether it turns or not.
+    motion = np.concatenate([motion[:, :3], np.where(turn[:, None] > 0.0, motion[:, 3:], 0.0)], axis=1)
     found = narrow.impacts(scene, pairs, motion, np.zeros(len(scene.shape), np.bool_))
     # What did not converge may meet from its time on.
     met = (found.time <= 1.0) & (found.status != CastStatus.OVERLAPPING_AT_START)

@@ -8,7 +8,7 @@ that change at every frame are boxes, which cost next to nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.pairing.families import PACKED, as_shape
 from thud.pairing.plans import resolve, shape_plan
+from thud.pairing.turning_reach import turning_reach
 from thud.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Sphere
 from thud.shapes.inner_radius import inner_radius
 from thud.shapes.packed import Packed, joined, pack_now
@@ -47,6 +48,7 @@ class ShapeSet:
         """(S,) whether kernels have a cover of the shape, not the shape itself: of meshes and displaced surfaces."""
         self.is_ground = np.empty(0, np.bool_)
         self._inner = np.empty(0)
+        self._turning = np.empty(0)
         """(S,) whether the shape is, or holds, a displaced surface."""
 
     def add(self, shape: Shape, users: int = 1) -> int:
@@ -96,23 +98,31 @@ class ShapeSet:
             self.is_covered = np.concatenate([self.is_covered, np.zeros(room, np.bool_)])
             self.is_ground = np.concatenate([self.is_ground, np.zeros(room, np.bool_)])
             self._inner = np.concatenate([self._inner, np.full(room, np.nan)])
+            self._turning = np.concatenate([self._turning, np.full(room, np.nan)])
             self._rows = np.concatenate([self._rows, np.full(room, -1)])
 
     def _put(self, index: int, shape: Shape, key: Hashable, users: int) -> None:
         self.shapes[index], self.users[index], self._keys[index] = shape, users, key
         self._number[key] = index
-        self._inner[index] = np.nan
+        self._inner[index] = self._turning[index] = np.nan
         if shape.family not in PACKED:
             self.is_covered[index], self.is_ground[index] = True, shape.is_ground
         self._pending[index] = None
 
     def inner_radii(self) -> Floats:
         """(S,) how thick the shapes are, by their indices (`inner_radius`)."""
-        for index in np.flatnonzero(np.isnan(self._inner)).tolist():
+        return self._measured(self._inner, inner_radius)
+
+    def turning_reaches(self) -> Floats:
+        """(S,) how far from their origins the shapes have points that turning moves, by their indices (`turning_reach`)."""
+        return self._measured(self._turning, turning_reach)
+
+    def _measured(self, known: Floats, measure: Callable[[Shape], float]) -> Floats:
+        for index in np.flatnonzero(np.isnan(known)).tolist():
             shape = self.shapes[index] if index < len(self.shapes) else None
             if shape is not None:
-                self._inner[index] = inner_radius(shape)
-        return self._inner
+                known[index] = measure(shape)
+        return known
 
     def restore(self, shapes: Sequence[Shape | None], users: Sequence[int], free: Sequence[int]) -> None:
         """Into an empty set, the shapes of another by their indices; `free` are the indices of None, the next one last."""

@@ -19,11 +19,27 @@ from thud.pairing.start_depth import overlapping_rows, put_depths
 from thud.pose import Pose
 from thud.results import Distances, Impacts
 from thud.shapes.compound import Compound
-from thud.shapes.packed import Packed, pack, pack_now
-from thud.shapes.shape import IDENTITY, Shape
+from thud.shapes.packed import KIND, PART_COUNT, PART_START, Packed, pack, pack_now
+from thud.shapes.shape import IDENTITY, SPHERE, Shape
 
 #: Rows of a turning pair that are worth a hand-over to another thread: each takes some microseconds.
 _ROWS = 64
+
+
+def _as_moved(packed: Packed, shapes: Ints, move: Floats) -> Floats:
+    """`pairing.motions.as_moved` for rows of shapes: without the rotations of balls about their own origins."""
+    if move.shape[1] == 3:
+        return move
+    used, which = np.unique(shapes, return_inverse=True)
+    start = packed.shape_ints[used, PART_START]
+    ball = (packed.shape_ints[used, PART_COUNT] == 1) & (packed.parts.ints[start, KIND] == SPHERE)
+    balls = (ball & ~packed.part_poses[start, 9:].any(axis=1))[which]
+    if not balls.any():
+        return move
+    rows = max(len(move), len(balls))
+    move = np.array(np.broadcast_to(move, (rows, 6)))
+    move[np.broadcast_to(balls, rows), 3:] = 0.0
+    return move
 
 
 def cast_packed(
@@ -43,6 +59,7 @@ def cast_packed(
         poses = some_rows(rows_a, rows, count), some_rows(rows_b, rows, count)
         return dispatch.distance(packed, table, *poses, 0, len(rows), signed=True, threads=threads)
 
+    move_a, move_b = _as_moved(packed, pairs[:, 0], move_a), _as_moved(packed, pairs[:, 1], move_b)
     out = by_rotation(cast, rows_a, rows_b, move_a, move_b, count)
     if depths:
         put_depths(out, overlapping_rows(out), signed)

@@ -248,10 +248,9 @@ def exact_time(surface, parts, query, space, time, p, n):
     return time, p, n
 
 
-@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], impact_fields")
-def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, grow, out):
-    """First contact of surface and shape in motion, rounded off by `grow` (one for all, or one a row); normal from the surface
-    to the shape, world frame."""
+@kernel("i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], impact_fields")
+def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, motion_o, out):
+    """First contact of surface and shape in motion; normal from the surface to the shape, world frame."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space = new_work_space(_I(1))
     box, result = space.box, space.result
@@ -263,11 +262,8 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
         move_s = load3(motion_s, row_of(motion_s, row), 0)
         m = unrotate(world_r, sub(load3(motion_o, row_of(motion_o, row), 0), move_s))
         best, status, p, n = math.inf, _I(MISS), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        more = grow[min(row, grow.shape[0] - 1)]
         for b in range(a):
             rb, tb = part_place(part_poses, b, r, t)
-            radius = parts.reals[b, RADIUS]
-            parts.reals[b, RADIUS] = radius + more
             part_box(parts, b, rb, tb, box)
             query = PartQuery(a, b, rb, tb, m, _I(CAST))
             result[BEST], result[STATUS] = min(best, 1.0), MISS
@@ -285,7 +281,6 @@ def surface_cast_rows(start, stop, surface, shape, poses_s, poses_o, motion_s, m
                 inside, _quad, _x, _y, buried = part_inside(surface, parts, query, space)
                 if inside:
                     best, status, p, n = 0.0, _I(AT_START), buried, (0.0, 0.0, 0.0)
-            parts.reals[b, RADIUS] = radius
             if status == AT_START:
                 break
         out.time[row], out.status[row] = best, status

@@ -15,15 +15,28 @@ import numpy as np
 from thud._core.decorators import device, kernel
 from thud._core.status import AT_START, HIT, MISS, OVERLAPPING, SEPARATED, UNCONVERGED
 from thud.convex.casts.linear_cast import cast_pair
+from thud.convex.casts.turning_cast import cast_turning
 from thud.convex.convex_pair import pair_distance, pair_intersects
 from thud.convex.gjk import center_axis
 from thud.math.pose import transform
-from thud.shapes.packed import CENTER, RADIUS
+from thud.shapes.packed import BOUND, CENTER, RADIUS
 from thud.terrain.collision.nearest import foot_and_back
 from thud.terrain.collision.patch import patch_point, patch_size, twist
-from thud.terrain.collision.tolerances import BOUND_TURNS, CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST
+from thud.terrain.collision.tolerances import BOUND_TURNS, CAST_EARLY, CAST_FLAT, PATCH_FLAT, PATCH_LEAST, PIECE_WIDEST
 from thud.terrain.collision.volumes import set_points
-from thud.terrain.collision.work_space import PLACE
+from thud.terrain.collision.work_space import (
+    BEGIN,
+    END,
+    MOVER_P,
+    MOVER_R,
+    MOVER_U,
+    MOVER_W,
+    OWN_RADIUS,
+    PLACE,
+    SHAPE_AT,
+    SHAPE_MOVE,
+    TURNS,
+)
 
 _I = np.int64
 
@@ -61,6 +74,32 @@ def line_point(parts, query, space, x0, y0, x1, y1):
     return q[0] + o[0], q[1] + o[1], q[2] + o[2]
 
 
+@device
+def three(values, at):
+    """Three of an array's numbers."""
+    return values[at], values[at + 1], values[at + 2]
+
+
+@kernel(inner="parts, i8, i8, f8[::1], vec3, f8, f8")
+def turned_cast(parts, a, b, turn, o, since, latest):
+    """(status, time, point, normal) of the placeholder, relative to o, and a part that turns (`work_space.py`). Times are
+    shares of the window; the point is relative to o."""
+    begin, h = turn[BEGIN], turn[END] - turn[BEGIN]
+    d, v = three(turn, SHAPE_AT), three(turn, SHAPE_MOVE)
+    k = MOVER_R
+    rotation = (
+        turn[k], turn[k + 1], turn[k + 2], turn[k + 3], turn[k + 4], turn[k + 5], turn[k + 6], turn[k + 7], turn[k + 8],
+    )  # fmt: skip
+    still = ((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.0)
+    mover = (rotation, three(turn, MOVER_P), three(turn, MOVER_U), turn[MOVER_W])
+    wide = parts.reals[b, RADIUS]
+    parts.reals[b, RADIUS] = turn[OWN_RADIUS]
+    at = (d[0] - o[0], d[1] - o[1], d[2] - o[2])
+    outcome, time, q, n = cast_turning(parts, a, b, still, mover, at, v, begin + h * since, begin + h * latest)
+    parts.reals[b, RADIUS] = wide
+    return outcome, (time - begin) / h, q, n
+
+
 @kernel(inner="parts, part_query, work_space, f8, f8, f8, f8, f8, vec3")
 def piece_query(parts, query, space, x, y, w, best, since, away):
     """(counts, outcome, distance or time, point, normal) of a part and the tetrahedron of a piece of the patch in `space`.
@@ -81,6 +120,9 @@ def piece_query(parts, query, space, x, y, w, best, since, away):
             axis = center_axis(parts, a, b, r, at)
         outcome, d, q, n = pair_distance(parts, a, b, r, at, axis, best)
         counts = outcome == OVERLAPPING or d < best
+    elif space.turn[TURNS] > 0.0:
+        outcome, d, q, n = turned_cast(parts, a, b, space.turn, o, since, best)
+        counts = outcome != MISS and d <= best
     else:
         at = (at[0] + since * m[0], at[1] + since * m[1], at[2] + since * m[2])
         outcome, d, q, n = cast_pair(parts, a, b, r, at, m, best - since)
@@ -139,11 +181,18 @@ def patch_query(parts, query, space, best):
     zero = (0.0, 0.0, 0.0)
     size = patch_size(corners)
     off = 0.25 * twist(corners)
-    flat = (CAST_FLAT if mode == CAST else PATCH_FLAT) * size
+    # The time of a linear cast is made exact by distances.
+    turns = mode == CAST and space.turn[TURNS] > 0.0
+    flat = (CAST_FLAT if mode == CAST and not turns else PATCH_FLAT) * size
+    # One with rotation ends at a gap that is a part of the sizes: of what turns, not of patches that are far larger.
+    widest = PIECE_WIDEST * parts.reals[query.b, BOUND] if turns else math.inf
     found, status, p, n = False, _I(SEPARATED), zero, zero
     early = 0.0
     if mode == CAST:
         way = math.sqrt(query.m[0] * query.m[0] + query.m[1] * query.m[1] + query.m[2] * query.m[2])
+        if turns:
+            # Rounded off by how far turning moves its points in half the window.
+            way += 2.0 * (parts.reals[query.b, RADIUS] - space.turn[OWN_RADIUS])
         early = CAST_EARLY * size / way if way > 0.0 else 0.0
     counts, outcome, value, q, away = piece_query(parts, query, space, 0.0, 0.0, 1.0, best, 0.0, zero)
     if not counts:
@@ -168,7 +217,7 @@ def patch_query(parts, query, space, best):
         x, y, w, value = pieces[depth, 0], pieces[depth, 1], pieces[depth, SIDE_OF], pieces[depth, VALUE]
         if mode > GATHER and (value > bound or (found and value >= bound - room)):
             continue
-        last = off * w * w <= flat or w <= PATCH_LEAST
+        last = (off * w * w <= flat and size * w <= widest) or w <= PATCH_LEAST
         middle, since = 0.5 * w, 0.0
         if mode == CAST:
             # Not before it touches what holds the piece; a little earlier, so as not to begin in touch.

@@ -211,13 +211,13 @@ def _block(
 
 def cast(
     surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, count: int, *, move_a: Floats, move_b: Floats,
-    threads: int | None, grow: Floats | None = None,
+    threads: int | None,
 ) -> Impacts:  # fmt: skip
-    """First contacts with motions (N, 3); grow : (N,) metres that the shape is rounded off by."""
+    """First contacts with motions (N, 3)."""
     from thud.terrain.collision.meets import surface_cast_rows
 
     out = empty_impacts(count)
-    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b, np.zeros(1) if grow is None else grow)
+    arguments = (surface.arrays, query_object(shape), rows_s, rows_o, move_a, move_b)
     run_rows(surface_cast_rows, count, threads, *arguments, impact_fields(out), rows_per_chunk=_ROWS)
     return out
 

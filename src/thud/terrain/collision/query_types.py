@@ -20,5 +20,7 @@ QUERY_OBJECT = types.NamedTuple((PARTS, _f2, _f2, _i2, _i1, _i1), QueryObject)
 PART_QUERY = types.NamedTuple((types.int64, types.int64, _mat3, _vec3, _vec3, types.int64), PartQuery)
 
 #: box, corners, pieces, points, cells, nodes, result, found, counter, above, tops, ends, ray_corners, ray_points, ray_cells,
-#: ray_crossings, ray_place
-WORK_SPACE = types.NamedTuple((_f1, _f2, _f2, _f2, _i2, _i1, _f1, _i2, _i1, _f2, _f2, _f2, _f2, _f2, _i2, _f2, _f1), WorkSpace)
+#: ray_crossings, ray_place, turn
+WORK_SPACE = types.NamedTuple(
+    (_f1, _f2, _f2, _f2, _i2, _i1, _f1, _i2, _i1, _f2, _f2, _f2, _f2, _f2, _i2, _f2, _f1, _f1), WorkSpace
+)

@@ -16,9 +16,13 @@ PATCH_FLAT = 2e-7
 CAST_FLAT = 4e-3
 PATCH_LEAST = 2.0**-12
 
-#: The time of a cast goes on by the distance that is left over the speed along its normal, but as if that were CAST_STEEP of
-#: the speed at least, until it is less than this part of the shape's size, or so many times (a count). Each step is shorter by
-#: CAST_CURVED times the distance over the patch's size (a factor): patches are bent by up to about their own size.
+#: A part that turns is cast onto pieces no wider than this times its radius.
+PIECE_WIDEST = 4.0
+
+#: The time of a linear cast goes on by the distance that is left over the speed along its normal, but as if that were
+#: CAST_STEEP of the speed at least, until it is less than this part of the shape's size, or so many times (a count). Each step
+#: is shorter by CAST_CURVED times the distance over the patch's size (a factor): patches are bent by up to about their own
+#: size.
 CAST_REST = 1e-8
 CAST_CURVED = 4.0
 CAST_STEEP = 0.05
@@ -54,17 +58,18 @@ PATCH_RAY_EDGE = 1e-9
 #: times as fast with 60, 250 and 1,000 vertices.
 PLAIN_VERTICES = 100
 
-#: A shape that turns has touched a displaced surface when they are nearer than this part of the smaller one's size;
-#: conservative advancement gives up after so many steps (a count): along a surface it gains little a step.
+#: A half-space, or any shape if the surface turns, has touched a displaced surface when they are nearer than this part of the
+#: smaller one's size; conservative advancement gives up after so many steps (a count): along a surface it gains little a step.
 SURFACE_CAST_GAP = 1e-7
 SURFACE_CAST_STEPS = 512
 
-#: Where a shape slides faster than it turns, it is cast straight on over a window of time in which turning moves none of its
-#: points by more than this part of the distance to either side of the middle, rounded off by that and by WINDOW_ROOM of the
-#: distance more, so that a cast that ends a little late is not late. Twice the one and the other are less than 1: the cast does
-#: not begin in touch.
-WINDOW_TURN = 0.4
-WINDOW_ROOM = 0.05
+#: Other casts with rotation go by windows of time in which turning moves the shape's points by no more than this part of its
+#: radius to either side of where they are amid it, at most so many (a count): one or two for a radian.
+SURFACE_TURN_WINDOW = 0.25
+SURFACE_TURN_WINDOWS = 4096
+
+#: How far turning moves a point is rounded by less than this part.
+TURN_ROUNDING = 1e-9
 
 #: Heights of a part and of a volume along one direction are compared with this part of them to spare: above what GJK calls
 #: touching.

@@ -1,18 +1,33 @@
-"""Casts of a shape that turns against a displaced surface, by conservative advancement on their distance."""
+"""Casts of a shape that turns against a displaced surface: by windows of time (`turning_rows.py`), or, where the surface turns
+or the shape is a half-space, by conservative advancement on their distance (`pairing/advance.py`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from thud._core.arrays import Floats, Ints
+from thud._core.arrays import Floats
+from thud._core.threads import run_rows
 from thud.constants import UNIT_ROUNDOFF
-from thud.pairing import advance as turning
+from thud.pairing import advance as by_steps
 from thud.pairing.advance import reach_about_origin
-from thud.pairing.leaves import placed
-from thud.results import CastStatus, Distances, Impacts
+from thud.pairing.join import put_rows
+from thud.pairing.leaves import placed, some_rows
+from thud.pairing.motions import empty_impacts
+from thud.pairing.rows import impact_fields
+from thud.pairing.turning_reach import turning_reach
+from thud.results import Distances, Impacts
 from thud.shapes.shape import Shape
-from thud.terrain.collision.tolerances import SURFACE_CAST_GAP, SURFACE_CAST_STEPS, WINDOW_ROOM, WINDOW_TURN
+from thud.terrain.collision.query_object import query_object
+from thud.terrain.collision.tolerances import (
+    SURFACE_CAST_GAP,
+    SURFACE_CAST_STEPS,
+    SURFACE_TURN_WINDOW,
+    SURFACE_TURN_WINDOWS,
+)
 from thud.terrain.surface import DisplacedSurface
+
+#: Rows that are worth a hand-over to another thread.
+_ROWS = 8
 
 
 def advance(
@@ -28,15 +43,43 @@ def advance(
     threads: int | None,
 ) -> Impacts:
     """First contacts with motions (N, 6) of the frames that the two stand in at (12,) inner poses."""
-    from thud.terrain.collision.queries import cast, distance_and_rest
+    endless = not np.isfinite(shape.bounding_sphere()[1])
+    turns = np.broadcast_to(move_s[:, 3:].any(axis=1) | endless, (count,))
+    out = empty_impacts(count)
+    for chosen, answer in ((~turns, _by_windows), (turns, _by_distances)):
+        rows = np.flatnonzero(chosen)
+        if len(rows):
+            poses_a, poses_b, moves_a, moves_b = (some_rows(array, rows, count) for array in (rows_s, rows_o, move_s, move_o))
+            given = (poses_a, poses_b, moves_a, moves_b, inner_s, inner_o)
+            put_rows(out, rows, answer(surface, shape, *given, len(rows), threads))
+    return out
+
+
+def _by_windows(
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, move_s: Floats, move_o: Floats, inner_s: Floats,
+    inner_o: Floats, count: int, threads: int | None,
+) -> Impacts:  # fmt: skip
+    """Of a surface that does not turn."""
+    from thud.terrain.collision.turning_rows import surface_turning_rows
+
+    out = empty_impacts(count)
+    near = SURFACE_TURN_WINDOW * shape.bounding_sphere()[1]
+    arguments = (surface.arrays, query_object(shape), inner_o[None].copy(), near, SURFACE_TURN_WINDOWS)
+    fields = (placed(rows_s, inner_s), rows_o, move_s, move_o, impact_fields(out))
+    run_rows(surface_turning_rows, count, threads, *arguments, *fields, rows_per_chunk=_ROWS)
+    return out
+
+
+def _by_distances(
+    surface: DisplacedSurface, shape: Shape, rows_s: Floats, rows_o: Floats, move_s: Floats, move_o: Floats, inner_s: Floats,
+    inner_o: Floats, count: int, threads: int | None,
+) -> Impacts:  # fmt: skip
+    """Of a surface that turns, or a half-space."""
+    from thud.terrain.collision.queries import distance_and_rest
 
     extent = reach_about_origin(surface, inner_s)
-    arm = reach_about_origin(shape, inner_o)
     # A part of what is smaller, the shape; coordinates that are large add what they are rounded by.
     size = min(shape.bounding_sphere()[1], surface.bounding_sphere()[1])
-    rows_s, rows_o, move_s, move_o = (
-        np.ascontiguousarray(np.broadcast_to(x, (count, x.shape[1]))) for x in (rows_s, rows_o, move_s, move_o)
-    )
 
     def gap(rows: Floats) -> Floats:
         return SURFACE_CAST_GAP * size + 16.0 * UNIT_ROUNDOFF * (extent + np.abs(rows[:, 9:]).max(axis=1))
@@ -47,32 +90,7 @@ def advance(
         found.distance[:] = np.maximum(found.distance - rough, 0.0)
         return found
 
-    step = np.linalg.norm(move_o[:, :3] - move_s[:, :3], axis=1)
-    # A half-space has no end, and no windows.
-    turn = (arm if np.isfinite(arm) else 0.0) * np.linalg.norm(move_o[:, 3:], axis=1)
-    slides = (step > turn) & (turn > 0.0) & ~move_s[:, 3:].any(axis=1)
-
-    def farther(rows: Ints, at: Floats, far: Floats, known: Floats) -> Floats:
-        """The shape as it is turned in the middle of a window of time, rounded off by what turning moves any of its points by
-        in half of it, goes straight on: what slides along the ground is not held up by how fast it does."""
-        out = np.zeros(len(rows))
-        window = np.minimum(2.0 * WINDOW_TURN * far / np.where(slides[rows], turn[rows], np.inf), 1.0 - at)
-        some = np.flatnonzero(slides[rows] & (window > known) & (known > 0.0))
-        if len(some) == 0:
-            return out
-        k, at, window = rows[some], at[some], window[some]
-        place = turning.moved(rows_o[k], move_o[k], at + 0.5 * window)
-        place[:, 9:] = rows_o[k, 9:] + at[:, None] * move_o[k, :3]
-        hit = cast(
-            surface, shape, placed(turning.moved(rows_s[k], move_s[k], at), inner_s), placed(place, inner_o), len(k),
-            move_a=move_s[k, :3] * window[:, None], move_b=move_o[k, :3] * window[:, None],
-            grow=0.5 * window * turn[k] + WINDOW_ROOM * far[some], threads=threads,
-        )  # fmt: skip
-        share = np.where(hit.status == CastStatus.MISS, 1.0, np.where(hit.status == CastStatus.HIT, hit.time, 0.0))
-        out[some] = share * window
-        return out
-
-    return turning.advance(
-        apart, rows_s, rows_o, move_s, move_o, inner_s, inner_o, count, reach_a=extent, reach_b=arm, gap=gap,
-        steps=SURFACE_CAST_STEPS, farther=farther,
+    return by_steps.advance(
+        apart, rows_s, rows_o, move_s, move_o, inner_s, inner_o, count, reach_a=extent, reach_b=turning_reach(shape, inner_o),
+        gap=gap, steps=SURFACE_CAST_STEPS,
     )  # fmt: skip

@@ -23,6 +23,12 @@ CELL_STACK, NODE_STACK, PIECE_STACK = 128, 192, 48
 BEST, STATUS, POINT, AWAY, NEAR, AXIS, UNSURE, PLACE, FACE = 0, 1, 2, 5, 8, 9, 12, 13, 15
 RESULT = 16
 
+# Fields of the motion of a part that turns, in a window of time: 1 if it does; its mover (`convex/casts/turning.py`: rotation
+# (9), place (3), axis (3), angle); where its shape is (3), and moves to (3), over the whole step; begin and end of the window;
+# the part's own radius, which is larger while volumes are asked.
+TURNS, MOVER_R, MOVER_P, MOVER_U, MOVER_W, SHAPE_AT, SHAPE_MOVE, BEGIN, END, OWN_RADIUS = 0, 1, 10, 13, 16, 17, 20, 23, 24, 25
+TURN = 26
+
 
 class PartQuery(NamedTuple):
     """One convex part against the surface, in the surface's frame."""
@@ -77,6 +83,8 @@ class WorkSpace(NamedTuple):
     """(2, 3)"""
     ray_place: Floats
     """(5,)"""
+    turn: Floats
+    """(TURN,) of a part that turns, fields as above."""
 
 
 @view_device
@@ -100,4 +108,5 @@ def new_work_space(room):
         np.empty((CELL_STACK, 3), np.int64),
         np.empty((2, 3)),
         np.empty(5),
+        np.zeros(TURN),
     )

@@ -108,6 +108,7 @@ class WorldBatch:
         # Made once, before threads ask for them.
         self._first._shapes.packed()
         self._first._shapes.inner_radii()
+        self._first._shapes.turning_reaches()
         self._count = int(copies)
         self._threads = world.threads if threads is None else threads
         self._crowds: list[Crowd] = []
