@@ -16,11 +16,8 @@ from thud.pairing.families import PACKED
 from thud.pairing.join import put_rows
 from thud.pairing.leaves import some_rows
 from thud.pairing.tolerances import TURN_LARGEST
-<<<<<<< HEAD
-from thud.pose import Pose
-=======
 from thud.pairing.turning_reach import turning_reach
->>>>>>> wt-cast
+from thud.pose import Pose
 from thud.results import Impacts
 from thud.shapes.shape import Shape
 
