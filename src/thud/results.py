@@ -661,7 +661,8 @@ class Interference:
     edge: Ints
     """(P, 2) the edge's vertices in that object's mesh; -1 without an edge."""
     self_intersecting: Ints
-    """Objects an edge of which was seen inside themselves (4.5.8): they intersect themselves, or the image is too coarse."""
+    """Objects an edge of which was seen inside themselves (4.5.8), a hint: they intersect themselves, the image is too
+    coarse, or they have sharp tips."""
     not_closed: Ints
     """Objects with more back than front faces before an edge: they are not closed, or inside out in part."""
     offset: float
@@ -677,6 +678,9 @@ class Interference:
     """Draw calls, triangles and pixels of triangles and edges that were processed."""
     renderer: str
     """What drew them."""
+
+    def __repr__(self) -> str:
+        return f"Interference({len(self.pairs)} pairs, {self.views} views, offset {self.offset:.3g} m)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

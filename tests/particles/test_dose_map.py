@@ -160,6 +160,18 @@ def test_errors_name_the_argument() -> None:
         dose_map(system, colliders, 0.0, 1.0, extent=-1.0)
 
 
+def test_files_are_named_as_what_they_hold(tmp_path: Path) -> None:
+    # A file named .jpg held a PNG.
+    system = ParticleSystem([0.5, 0.5, 1], [0, 0, -1], mass=1.0)
+    doses = dose_map(system, [Rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0])], 0.0, 2.0)
+    assert "\n" not in repr(doses)
+    with pytest.raises(InvalidInputError, match=r"path: expected a name that ends in \.png, got 'x\.jpg'"):
+        doses.to_png(tmp_path / "x.jpg")
+    with pytest.raises(InvalidInputError, match=r"path: expected a name that ends in \.glb"):
+        doses.to_glb(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_a_mass_there_is_a_number_alone(tmp_path: Path) -> None:
     system = ParticleSystem([[0.1, 0.2, 1.0]] * 3, [0, 0, -1.0])
     found = dose_map(system, [Rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0])], 0.0, 5.0, resolution=4)

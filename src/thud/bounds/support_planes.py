@@ -65,6 +65,9 @@ class SupportPlanes:
     directions: int = 1
     """How many pairs of planes a pair of nodes is asked for: 1 is the paper's, further ones follow by Chung-Wang steps."""
 
+    def __repr__(self) -> str:
+        return f"SupportPlanes({len(self.plane_starts) - 1} nodes, {len(self.planes)} planes, {self.nbytes} bytes)"
+
     @property
     def nbytes(self) -> int:
         """Memory of samples, planes and vertices."""

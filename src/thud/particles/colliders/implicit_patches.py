@@ -47,6 +47,9 @@ class ImplicitPatches(FieldCollider):
     degree: int = field(init=False)
     """Of the polynomials."""
 
+    def __repr__(self) -> str:
+        return f"ImplicitPatches({len(np.asarray(self.tetrahedra))} tetrahedra of degree {self.degree})"
+
     def __post_init__(self) -> None:
         vertices = as_points(self.vertices, "vertices", least=4, limit=MESH_COORDINATE).copy()
         tetrahedra = whole_array(self.tetrahedra, "tetrahedra").copy()

@@ -35,6 +35,12 @@ _COLORS = np.array([
 _DRAWN = 48
 
 
+def _named(path: str | os.PathLike[str], suffix: str) -> None:
+    """Named error unless a file's name ends as what is written into it."""
+    if os.path.splitext(os.fspath(path))[1].lower() != suffix:
+        raise InvalidInputError(f"path: expected a name that ends in {suffix}, got {os.path.basename(os.fspath(path))!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class DoseMap:
     """Impacts in [t0, t1) per area, pixel by pixel of each collider: a value times `area`, summed, is that of all impacts."""
@@ -80,6 +86,10 @@ class DoseMap:
         image[..., 3] = np.where(self.area[collider] == 0.0, 0, 255)
         return image
 
+    def __repr__(self) -> str:
+        colliders, rows, columns = self.number.shape
+        return f"DoseMap({colliders} colliders, {columns} x {rows} pixels each)"
+
     def to_png(
         self, path: str | os.PathLike[str], collider: int = 0, quantity: Quantity = "energy", *, most: float | None = None
     ) -> None:
@@ -87,11 +97,12 @@ class DoseMap:
 
         Parameters
         ----------
-        path : of the file, in a folder that exists
+        path : of the file, .png, in a folder that exists
         collider : place of the collider
         quantity : "number", "energy", "momentum" or "normal_momentum"
         most : what the brightest colour means, in the quantity's unit; None: the largest of all colliders
         """
+        _named(path, ".png")
         data = png_bytes(np.ascontiguousarray(self.image(collider, quantity, most=most)[::-1]))
         with replaced(path) as file:
             file.write(data)
@@ -104,9 +115,10 @@ class DoseMap:
 
         Parameters
         ----------
-        path : of the file, in a folder that exists
+        path : of the file, .glb, in a folder that exists
         quantity, most : as in `to_png`
         """
+        _named(path, ".glb")
         charts, meshes = map_charts(self.colliders, self.extent).charts, []
         for k, collider in enumerate(self.colliders.colliders):
             points, uv, faces = _triangles(charts[k])

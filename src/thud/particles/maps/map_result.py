@@ -44,6 +44,9 @@ class MapImpacts:
     def __len__(self) -> int:
         return len(self.time)
 
+    def __repr__(self) -> str:
+        return f"MapImpacts({len(self)} places, {int(self.saturated.sum())} saturated)"
+
 
 @dataclass(frozen=True, eq=False)
 class ImpactMap:
