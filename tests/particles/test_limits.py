@@ -160,3 +160,10 @@ def test_a_driver_with_too_few_buffers_is_not_told_to_install_it(monkeypatch: py
     monkeypatch.setattr(backend_gl.GlStage, "__init__", lambda self: setattr(self, "context", Driver()))
     with pytest.raises(UnsupportedQueryError, match=r'of which this driver has 8; backend="numba"'):
         backend_gl._Stage()
+
+
+@pytest.mark.parametrize("bounces", [-1, 2.5])
+def test_bounces_are_checked_also_where_nothing_bounces(bounces) -> None:
+    # Only systems that bounce looked at it: a wrong number came out when the response was changed.
+    with pytest.raises(InvalidInputError, match="bounces: expected a whole number"):
+        p.ParticleSystem([0.0, 0, 1], [0.0, 0, -1], bounces=bounces)

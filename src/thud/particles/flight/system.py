@@ -101,7 +101,8 @@ class ParticleSystem:
         self._rate, self._pull = self._motion()
         self._drags = bool(self._rate.any())
         """Whether any particle has drag."""
-        self._bounces = -1 if response == "remove" else _whole(bounces, "bounces", 0)
+        most = _whole(bounces, "bounces", 0)
+        self._bounces = -1 if response == "remove" else most
         self._generations = 2**62 if generations is None else _whole(generations, "generations", 1)
         self._key = np.uint64(_whole(seed, "seed", 0, 2**64 - 1))
         self._spreads = np.zeros((3, 3))
