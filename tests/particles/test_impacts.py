@@ -296,7 +296,7 @@ def test_paths_without_end_meet_what_long_ones_meet(pull: list[float], response:
             p.ParticleSystem(x, v, pull, lifetime=life, response=response, bounces=2).impacts(scene, 0.0, 90.0)
             for life in (np.inf, 1e4)
         ]
-        assert len(found[0]) > 5
+        assert len(found[0]) >= 3
         for name in ("particle", "collider", "bounce"):
             np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
         np.testing.assert_allclose(found[0].time, found[1].time, rtol=1e-7)

@@ -101,13 +101,15 @@ def test_floors_can_fail_and_bind_the_generated_models_alone(tmp_path: Path) -> 
     (failed,) = statements_of_figure_9(tmp_path, improvement=54.0, generated=True)
     assert "at least 55 %" in failed
     assert statements_of_figure_9(tmp_path, improvement=54.0, generated=False) == []
-    for time, expected in ((13.0, 0), (13.6, 1)):
+    # Times are told and never counted as failures.
+    for time, told in ((13.0, "holds"), (13.6, "differs")):
         report = Report("standard", tmp_path, generated=True)
         keys = [(b, m, d) for b in figure_10.BOUNDINGS for m, d in [("none", 0), *((m, 6) for m in figure_10.names_for(b))]]
         mean = dict.fromkeys(keys, 15.0) | {("sphere", figure_10.COMPACT_1, 6): time}
         counters = {k: np.array([100.0 if k[1] == "none" else 80.0, 10.0, 5.0, 1.0]) for k in keys}
         figure_10._statements(report, mean, dict.fromkeys(keys, 0.01), counters, (0, 6), 6, 0.9)
-        assert len(report.failed) == expected
+        assert report.failed == []
+        assert f"faster than DFSPM does.\n  Here ({told})" in "\n".join(report.lines)
 
 
 VERTICES = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5], [0.5, 0.5, 2]])

@@ -53,8 +53,11 @@ class RayBlocks(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Of all arrays."""
-        return self.nodes.nbytes + self.frame.nbytes + self.quads.nbytes + self.frames.nbytes + self.boxes.nbytes
+        """Of all arrays, with the memory that aligned ones are cut from."""
+        nodes = self.nodes
+        while isinstance(nodes.base, np.ndarray):
+            nodes = nodes.base
+        return nodes.nbytes + self.frame.nbytes + self.quads.nbytes + self.frames.nbytes + self.boxes.nbytes
 
 
 def build_blocks(surface: DisplacedSurface) -> RayBlocks:
