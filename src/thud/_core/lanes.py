@@ -18,8 +18,8 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 __all__ = [
-    "COUNT", "LANES", "any_above", "gather", "gather_four", "greater", "least", "load", "pick", "scatter_four", "splat",
-    "store",
+    "COUNT", "LANES", "any_above", "four", "gather", "gather_four", "greater", "lane", "least", "load", "pick", "scatter_four",
+    "splat", "store",
 ]  # fmt: skip
 
 COUNT = 4
@@ -104,6 +104,29 @@ def splat(typing: Any, value: Any) -> Any:
         return _splat(builder, args[0])
 
     return LANES(types.float64), codegen
+
+
+@intrinsic
+def four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Four numbers, one a lane."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        found = ir.Constant(_VECTOR, ir.Undefined)
+        for k, value in enumerate(args):
+            found = builder.insert_element(found, value, ir.Constant(_I32, k))
+        return found
+
+    return LANES(*[types.float64] * COUNT), codegen
+
+
+@intrinsic
+def lane(typing: Any, a: Any, k: Any) -> Any:
+    """The number in lane k."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], args[1])
+
+    return types.float64(LANES, types.int64), codegen
 
 
 @intrinsic

@@ -30,13 +30,13 @@ from thud.mesh.manifolds.facet_pairs import (
     sunk_corners,
     takes_only,
 )
-from thud.mesh.manifolds.facets import WITNESSED, turn_facet
+from thud.mesh.manifolds.facets import WAY_OUT, WITNESSED, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
 from thud.mesh.manifolds.mesh_side import own_side
-from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
+from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import BEHIND, FEW_PAIRS, NEAR_FEATURE, TOUCHING
+from thud.mesh.manifolds.tolerances import BEHIND, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -144,6 +144,63 @@ def is_noted(seen, mask, number):
             return True
         place = (place + 1) & mask
     return False
+
+
+@device
+def different(pairs, number, column, keys_out, seen):
+    """How many different triangles there are in a column of the pairs, sorted."""
+    mask, many = clear_table(seen, number), np.int64(0)
+    for k in range(number):
+        if note(seen, mask, pairs[k, column]):
+            keys_out[many] = pairs[k, column]
+            many += 1
+    sort_numbers(keys_out, np.int64(0), many)
+    return many
+
+
+@kernel(inner="i8[:,::1], f8[:,::1], i8, i8[::1], i8, i8[::1], i8, i8[:,::1], i8[:,::1]")
+def number_facets(pairs, gaps, number, keys_a, many_a, keys_b, many_b, ints_a, ints_b):
+    """How many pairs are of two facets, which are marked; triangles in them become numbers of facets."""
+    kept, a, b, of_a, of_b = np.int64(0), np.int64(-1), np.int64(-1), np.int64(-1), np.int64(-1)
+    for k in range(number):
+        # A walk finds the pairs of one triangle in a row.
+        if pairs[k, OF_A] != of_a:
+            of_a = pairs[k, OF_A]
+            a = find_key(keys_a, many_a, of_a)
+        if pairs[k, OF_B] != of_b:
+            of_b = pairs[k, OF_B]
+            b = find_key(keys_b, many_b, of_b)
+        if a >= 0 and b >= 0:
+            pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
+            for c in range(PAIR_REALS):
+                gaps[kept, c] = gaps[k, c]
+            ints_a[a, WITNESSED], ints_b[b, WITNESSED] = 1, 1
+            kept += 1
+    return kept
+
+
+@kernel(inner="i8[:,::1], f8[:,::1], i8, f8[:,::1], i8, f8[:,::1], i8, f8")
+def nearest_pairs(pairs, gaps, number, facets_a, many_a, facets_b, many_b, size):
+    """How many pairs are left of many: those that cross, and of each facet the nearest, with all that are as near. The others
+    say nothing that these do not, to the size of a facet, and facets are small where pairs are many."""
+    for k in range(many_a):
+        facets_a[k, WAY_OUT] = math.inf
+    for k in range(many_b):
+        facets_b[k, WAY_OUT] = math.inf
+    for k in range(number):
+        a, b = pairs[k, OF_A], pairs[k, OF_B]
+        facets_a[a, WAY_OUT] = min(facets_a[a, WAY_OUT], gaps[k, GAP])
+        facets_b[b, WAY_OUT] = min(facets_b[b, WAY_OUT], gaps[k, GAP])
+    kept = np.int64(0)
+    for k in range(number):
+        a, b = pairs[k, OF_A], pairs[k, OF_B]
+        if gaps[k, GAP] <= max(facets_a[a, WAY_OUT], facets_b[b, WAY_OUT]) + DEEPER * size:
+            for c in range(PAIR_INTS):
+                pairs[kept, c] = pairs[k, c]
+            for c in range(PAIR_REALS):
+                gaps[kept, c] = gaps[k, c]
+            kept += 1
+    return kept
 
 
 @device
@@ -312,10 +369,10 @@ def row_contacts(
     if number > pairs.shape[0] or number == 0:
         return number, 0.0
     for k in range(number):
-        space.keys[k], more.keys[k] = pairs[k, OF_A], pairs[k, OF_B]
         if pairs[k, CROSSES] == 1:
             out.status[row] = OVERLAPPING
-    many_a, many_b = sort_unique(space.keys, number), sort_unique(more.keys, number)
+    many_a = different(pairs, number, OF_A, space.keys, more.seen)
+    many_b = different(pairs, number, OF_B, more.keys, more.seen)
     # B's mesh in the frame of A's tree, and A's tree in B's mesh.
     shift = rotate(r, o_b)
     b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
@@ -342,15 +399,9 @@ def row_contacts(
     many_b = load_facets(tree_b, edges_b, more.keys, many_b, r, t, more.facets, more.ints)
     if former_a.shape[0] > 0:
         turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many_b)
-    kept = np.int64(0)
-    for k in range(number):
-        a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
-        if a >= 0 and b >= 0:
-            pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
-            for c in range(PAIR_REALS):
-                gaps[kept, c] = gaps[k, c]
-            space.ints[a, WITNESSED], more.ints[b, WITNESSED] = 1, 1
-            kept += 1
+    kept = number_facets(pairs, gaps, number, space.keys, many_a, more.keys, many_b, space.ints, more.ints)
+    if kept > FEW_PAIRS:
+        kept = nearest_pairs(pairs, gaps, kept, space.facets, many_a, more.facets, many_b, size)
     pieces = more.queue
     facets_beyond(edges_a, space.keys, many_a, more.beyond)
     find_pieces(space.facets, more.beyond, many_a, pieces)

@@ -80,7 +80,7 @@ LOOK_AGAIN = 0.01
 
 #: Of more points of a patch than this (a count) only those farthest out along this many lines across the normal are looked at
 #: further: what they span is at least 99.5 % as wide as all of them.
-FEW_POINTS = 256
+FEW_POINTS = 64
 LINES = 16
 
 #: The four points of a patch that are kept are exchanged for others while that makes their area larger by this part.
