@@ -433,3 +433,21 @@ def test_a_spike_is_deepest_below_a_triangle_that_it_does_not_meet():
         up = found.normal[:, 2] > 1.0 - 1e-9
         assert up.all()
         assert found.depth.max() == pytest.approx(0.1, abs=1e-7)
+
+
+def test_a_margin_changes_no_depth_of_finely_meshed_balls():
+    # Within a margin of many triangles' size there are thousands of pairs, of which the nearest of each triangle are used: without
+    # those that lie behind each other a depth of 2 mm came out up to 0.4 mm too small.
+    ball = thud.to_mesh(thud.Sphere(1.0), segments=120)
+    rng = np.random.default_rng(8)
+    poses = np.zeros((12, 7))
+    poses[:, 3:] = rng.normal(size=(12, 4))
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
+    poses[:, :3] = rng.normal(size=(12, 3))
+    poses[:, :3] *= (1.998 / np.linalg.norm(poses[:, :3], axis=1))[:, None]
+    deepest = []
+    for margin in (0.0, 0.0156, 0.05):
+        found = thud.contacts(ball, ball, None, poses, margin=margin)
+        deepest.append([found.depth[found.row == row].max(initial=0.0) for row in range(12)])
+    assert np.min(deepest[0]) > 1e-4
+    assert np.abs(np.array(deepest[1:]) - deepest[0]).max() < 2e-6

@@ -84,12 +84,14 @@ def test_the_nearest_of_edges_and_corners_is_found(kind):
 
 @pytest.mark.parametrize("kind", ["any", "parallel edges", "needles", "of a grid"])
 def test_what_is_no_nearer_than_the_best_so_far_leaves_it(kind):
-    # Lanes choose and numbers decide: compared with itself, or with the next number, a pair gives the same bits, so that which of
-    # two pairs is nearer does not depend on the order in which a walk meets them.
+    # Lanes choose and numbers decide: compared with itself, or with the next number, a pair gives the same bits, so that which
+    # of two pairs is nearer does not depend on the order in which a walk meets them.
     a, b = _drawn(kind, np.random.default_rng(6), DRAWS)
     out, again = np.empty((len(a), 7)), np.empty((len(a), 7))
     _gaps(a, b, np.full(len(a), math.inf), out)
     _gaps(a, b, out[:, 0].copy(), again)
-    assert (again[:, 0] == out[:, 0]).all() and (again[:, 1:4] == a[:, 0]).all() and (again[:, 4:7] == b[:, 0]).all()
+    assert (again[:, 0] == out[:, 0]).all()
+    assert (again[:, 1:4] == a[:, 0]).all()
+    assert (again[:, 4:7] == b[:, 0]).all()
     _gaps(a, b, np.nextafter(out[:, 0], math.inf), again)
     assert (again == out).all()

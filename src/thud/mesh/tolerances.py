@@ -182,6 +182,6 @@ WAY_HOPELESS = 1.3
 #: Directions with less than this of the one that the way must keep a part of (a cosine) are not looked in.
 WAY_TOWARD = 0.1
 
-#: What may be nearer than the best so far, squared, is solved where it is below this times that: a rough distance is off by some
-#: roundings, and the solved one alone decides.
+#: What may be nearer than the best so far, squared, is solved where it is below this times that: a rough distance is off by
+#: some roundings, and the solved one alone decides.
 ROUNDED = 1.0 + 1e-12

@@ -2,8 +2,8 @@
 
 The closest points of two disjoint triangles lie on two edges, or at a corner and inside a face: nine pairs of edges, and
 six corners of which only those matter that lie above the inside of the other. Three of them are measured at once, in lanes
-(`_core/lanes.py`), to see which is the nearest; that one alone is then solved. Where edges are all but parallel, or a triangle is
-a needle, whose normal is lost in roundoff and with it what lies above its inside, all are solved one by one.
+(`_core/lanes.py`), to see which is the nearest; that one alone is then solved. Where edges are all but parallel, or a triangle
+is a needle, whose normal is lost in roundoff and with it what lies above its inside, all are solved one by one.
 `geometry.triangle.closest_triangle_triangle` is the careful one throughout, which also knows of triangles that meet.
 """
 
@@ -148,7 +148,11 @@ def triangle_gap(a0, a1, a2, b0, b1, b2, best2):
     q, e = three(b0, b1, b2), three(e0, e1, e2)
     (gaps0, sure0), (gaps1, sure1), (gaps2, sure2) = edge_gaps(a0, d0, q, e), edge_gaps(a1, d1, q, e), edge_gaps(a2, d2, q, e)
     sure = least(sure0, least(sure1, sure2))
-    if not min(lane(sure, 0), min(lane(sure, 1), lane(sure, 2))) > 0.0 or is_needle(n2, d0, d1, d2) or is_needle(m2, e0, e1, e2):
+    if (
+        not min(lane(sure, 0), min(lane(sure, 1), lane(sure, 2))) > 0.0
+        or is_needle(n2, d0, d1, d2)
+        or is_needle(m2, e0, e1, e2)
+    ):
         return each_gap(a0, a1, a2, b0, b1, b2, best2)
     d3, e3 = (-d2[0], -d2[1], -d2[2]), (-e2[0], -e2[1], -e2[2])
     over_a, over_b = corner_gaps(q, a0, d0, d3, n, n2), corner_gaps(three(a0, a1, a2), b0, e0, e3, m, m2)

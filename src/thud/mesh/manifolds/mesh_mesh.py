@@ -36,7 +36,7 @@ from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import BEHIND, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
+from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -179,10 +179,18 @@ def number_facets(pairs, gaps, number, keys_a, many_a, keys_b, many_b, ints_a, i
     return kept
 
 
+@device
+def swap_pairs(pairs, gaps, i, j):
+    """Let two pairs change places."""
+    for c in range(PAIR_INTS):
+        pairs[i, c], pairs[j, c] = pairs[j, c], pairs[i, c]
+    for c in range(PAIR_REALS):
+        gaps[i, c], gaps[j, c] = gaps[j, c], gaps[i, c]
+
+
 @kernel(inner="i8[:,::1], f8[:,::1], i8, f8[:,::1], i8, f8[:,::1], i8, f8")
-def nearest_pairs(pairs, gaps, number, facets_a, many_a, facets_b, many_b, size):
-    """How many pairs are left of many: those that cross, and of each facet the nearest, with all that are as near. The others
-    say nothing that these do not, to the size of a facet, and facets are small where pairs are many."""
+def nearest_first(pairs, gaps, number, facets_a, many_a, facets_b, many_b, size):
+    """Pairs that cross and those that are the nearest of a facet, with all that are as near, to the front; returns how many."""
     for k in range(many_a):
         facets_a[k, WAY_OUT] = math.inf
     for k in range(many_b):
@@ -191,16 +199,23 @@ def nearest_pairs(pairs, gaps, number, facets_a, many_a, facets_b, many_b, size)
         a, b = pairs[k, OF_A], pairs[k, OF_B]
         facets_a[a, WAY_OUT] = min(facets_a[a, WAY_OUT], gaps[k, GAP])
         facets_b[b, WAY_OUT] = min(facets_b[b, WAY_OUT], gaps[k, GAP])
-    kept = np.int64(0)
+    front = np.int64(0)
     for k in range(number):
         a, b = pairs[k, OF_A], pairs[k, OF_B]
         if gaps[k, GAP] <= max(facets_a[a, WAY_OUT], facets_b[b, WAY_OUT]) + DEEPER * size:
-            for c in range(PAIR_INTS):
-                pairs[kept, c] = pairs[k, c]
-            for c in range(PAIR_REALS):
-                gaps[kept, c] = gaps[k, c]
-            kept += 1
-    return kept
+            swap_pairs(pairs, gaps, front, k)
+            front += 1
+    return front
+
+
+@device
+def within_first(pairs, gaps, front, number, reach):
+    """Pairs within reach to those in front; returns how many there are now."""
+    for k in range(front, number):
+        if gaps[k, GAP] <= reach:
+            swap_pairs(pairs, gaps, front, k)
+            front += 1
+    return front
 
 
 @device
@@ -346,6 +361,63 @@ def turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many
 
 
 @kernel(
+    inner="i8, mesh_side, mesh_side, mat3, vec3, vec3, mat3, vec3, i8, i8, i8, f8, f8, f8, f8, i8, b1, b1, facet_space,"
+    " pair_space, manifold_rows"
+)
+def put_patches(
+    row, side_a, side_b, r, t, b_in_a, ra, ta, many_a, many_b, kept, reach, margin, size, near, limit, sinks_a, sinks_b,
+    space, more, out,
+):  # fmt: skip
+    """(number of contacts, greatest depth) of a row, from the first `kept` pairs of facets and the corners that are inside of
+    the other body. (ra, ta): the frame of A's tree in the world."""
+    pairs, gaps = more.pairs, more.gaps
+    o_a = (side_a.tree.origin[0], side_a.tree.origin[1], side_a.tree.origin[2])
+    count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+    settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
+    count = add_directions(more.facets, many_b, -1.0, space.directions, count)
+    count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
+    give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
+    give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
+    mask = clear_table(more.seen, many_a + many_b)
+    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
+    for place in range(count):
+        # In an order that is the same with the two bodies swapped.
+        d = by_depth(space.directions, count, place)
+        n = direction(space.directions, d)
+        points = pair_points(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
+            space.polygons, space.points,
+        )  # fmt: skip
+        if (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
+            if sinks_a:
+                away = (-o_a[0], -o_a[1], -o_a[2])
+                points = sunk_corners(
+                    more.facets, more.ints, many_b, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size, more.seen, mask,
+                    space.points, points,
+                )  # fmt: skip
+            if sinks_b:
+                points = sunk_corners(
+                    space.facets, space.ints, many_a, np.int64(d), n, -1.0, side_b, r, b_in_a, size, more.seen, mask,
+                    space.points, points,
+                )  # fmt: skip
+        points = spread_points(space.points, points, n, limit, size)
+        name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, near)
+        for k in range(points):
+            deepest = max(deepest, space.points[k, HOW_DEEP])
+        if points > 0:
+            filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
+            patch += 1
+    if deepest < 0.0:
+        points = nearest_pair_point(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
+                space.points,
+            size,
+        )  # fmt: skip
+        filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
+    return filled, deepest
+
+
+@kernel(
     inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8, walk_space, facet_space,"
     " pair_space, manifold_rows"
 )
@@ -400,57 +472,25 @@ def row_contacts(
     if former_a.shape[0] > 0:
         turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many_b)
     kept = number_facets(pairs, gaps, number, space.keys, many_a, more.keys, many_b, space.ints, more.ints)
-    if kept > FEW_PAIRS:
-        kept = nearest_pairs(pairs, gaps, kept, space.facets, many_a, more.facets, many_b, size)
+    ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
+    ta = transform(ra, ta, o_a)
+    # Of many pairs the nearest of each triangle show the patches; but of those that lie behind each other none may be missed.
+    used = nearest_first(pairs, gaps, kept, space.facets, many_a, more.facets, many_b, size) if kept > FEW_PAIRS else kept
     pieces = more.queue
     facets_beyond(edges_a, space.keys, many_a, more.beyond)
     find_pieces(space.facets, more.beyond, many_a, pieces)
     facets_beyond(edges_b, more.keys, many_b, more.beyond)
     find_pieces(more.facets, more.beyond, many_b, pieces)
-    count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
-    settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
-    count = add_directions(more.facets, many_b, -1.0, space.directions, count)
-    count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
-    give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
-    give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
-    ra, ta = load_rotation(poses_a, row_a), load_translation(poses_a, row_a)
-    ta = transform(ra, ta, o_a)
-    mask = clear_table(more.seen, many_a + many_b)
-    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-    for place in range(count):
-        # In an order that is the same with the two bodies swapped.
-        d = by_depth(space.directions, count, place)
-        n = direction(space.directions, d)
-        points = pair_points(
-            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
-            space.polygons, space.points,
+    while True:
+        filled, deepest = put_patches(
+            row, side_a, side_b, r, t, b_in_a, ra, ta, many_a, many_b, used, reach, margin, size, near, limit, sinks_a, sinks_b,
+            space, more, out,
         )  # fmt: skip
-        if (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
-            if sinks_a:
-                away = (-o_a[0], -o_a[1], -o_a[2])
-                points = sunk_corners(
-                    more.facets, more.ints, many_b, np.int64(d), n, 1.0, side_a, _UNTURNED, away, size, more.seen, mask,
-                    space.points, points,
-                )  # fmt: skip
-            if sinks_b:
-                points = sunk_corners(
-                    space.facets, space.ints, many_a, np.int64(d), n, -1.0, side_b, r, b_in_a, size, more.seen, mask,
-                    space.points, points,
-                )  # fmt: skip
-        points = spread_points(space.points, points, n, limit, size)
-        name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, near)
-        for k in range(points):
-            deepest = max(deepest, space.points[k, HOW_DEEP])
-        if points > 0:
-            filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
-            patch += 1
-    if deepest < 0.0:
-        points = nearest_pair_point(
-            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
-                space.points,
-            size,
-        )  # fmt: skip
-        filled = put_contacts(out, row, filled, space, 0, points, patch, ra, ta, margin, more.ints, True)
+        before = used
+        if deepest > 0.0:
+            used = within_first(pairs, gaps, used, kept, (1.0 + AMPLE) * deepest)
+        if used == before:
+            break
     out.counts[row] = filled
     coarse = number <= FEW_PAIRS and deepest <= mean_extent(space.facets, many_a, more.facets, many_b)
     return np.int64(0), deepest if coarse else 0.0

@@ -71,6 +71,11 @@ HAIR = 1e-10
 BEHIND = 1e-6
 FEW_PAIRS = 256
 
+#: Of more pairs than that the nearest of each triangle are used, and then all that are apart by no more than the depth that
+#: these show and this part of it: two that lie behind each other are no farther apart than they are deep, and what the first
+#: ones miss of a depth is of the second order of a triangle's size.
+AMPLE = 0.5
+
 #: Points this near, in units of the smaller body, stand for an overlap: searches on curved shapes may call a gap of 1e-8 one.
 SHOWN = 1e-6
 
