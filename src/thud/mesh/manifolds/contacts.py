@@ -37,8 +37,8 @@ from thud.shapes.packed import Packed, pack
 from thud.shapes.shape import HALF_SPACE, Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 
-#: Room for facets of a row at first (a count), and for those of two meshes at least and at most: a row that needs more is done
-#: again. Memory that is not used is never touched.
+#: Room for facets of a row at first (a count), and for those of two meshes of many faces at least and at most: a row that needs
+#: more is done again. Memory that is not used is never touched, but a call of a few rows pays for getting it.
 _FACETS, _LEAST_FACETS, _MOST_FACETS = 256, 8192, 131072
 
 #: Room for contacts of a row (a count): a patch for each direction, and the nearest pair. There cannot be more.
@@ -104,7 +104,8 @@ def mesh_mesh_contacts(
     def rows(
         reach: float, poses_a: Floats, poses_b: Floats, former: tuple[Floats, Floats], room: int, out: ManifoldRows
     ) -> None:
-        likely = max(room, _LEAST_FACETS, min((len(a.corners) + len(b.corners)) // 2, _MOST_FACETS))
+        faces = len(a.corners) + len(b.corners)
+        likely = max(room, min(4 * faces, _LEAST_FACETS), min(faces // 2, _MOST_FACETS))
         arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, limit, likely, out)
         run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
