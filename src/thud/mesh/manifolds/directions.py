@@ -10,8 +10,8 @@ from thud._core.decorators import device
 from thud.math.vec3 import dot
 from thud.mesh.manifolds.tolerances import ALIKE
 
-# Columns: unit direction, how low the other body reaches along it (of two meshes: 1 if no pair had it at first, in the end 1 if
-# it is in use), whether it had its turn, how deep it is.
+# Columns: unit direction, how low the other body reaches along it (of two meshes: what pairs it has at
+# first, `facet_pairs.py`, in the end 1 if it is in use), whether it had its turn, how deep it is.
 LOW, USES, DEEP = 3, 4, 5
 DIRECTION_REALS = 6
 

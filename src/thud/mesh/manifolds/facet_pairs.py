@@ -58,6 +58,9 @@ NO_PIECE, EVEN, CURVED = 0.0, 1.0, 2.0
 #: In place of the mark of a direction that had its turn: it took pairs, and had none of its own.
 TAKES = 2.0
 
+# What pairs a direction has at first: all apart, none, or some that cross.
+APART, NO_PAIR, CROSSED = 0.0, 1.0, 2.0
+
 
 @device
 def area_normal(facets, k):
@@ -226,22 +229,26 @@ def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, di
     # Without any direction the way out of the whole is better than one that is not short.
     enough = CLEARLY * longest if longest > -math.inf else SURE * size
     for d in range(count):
-        directions[d, LOW] = 0.0
+        directions[d, LOW] = APART
         if not directions[d, DEEP] < math.inf and enough >= SURE * size:
             deep = deep_at_most(facets_a, many_a, facets_b, many_b, direction(directions, d), enough)
-            directions[d, DEEP], directions[d, LOW] = deep, 1.0
+            directions[d, DEEP], directions[d, LOW] = deep, NO_PAIR
+    for k in range(many):
+        if pairs[k, BELONGS] >= 0 and pairs[k, CROSSES] == 1:
+            directions[pairs[k, BELONGS], LOW] = CROSSED
     for _turn in range(count):
         least = next_turn(directions, count)
         if least < 0:
             break
         n, deep = direction(directions, least), directions[least, DEEP]
         for k in range(many):
-            # What is apart has its own normal.
-            if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > max(deep, 0.0):
+            # What is apart has its own normal; and along that of what is apart nothing that crosses would be pushed out.
+            stays = pairs[k, CROSSES] == 1 and directions[least, LOW] == APART
+            if pairs[k, BELONGS] != least and CLEARLY * gaps[k, WAY] > max(deep, 0.0) and not stays:
                 way = way_of_pair(facets_a, pairs[k, OF_A], facets_b, pairs[k, OF_B], n)
                 if way < CLEARLY * gaps[k, WAY]:
                     pairs[k, BELONGS], gaps[k, WAY] = -2 - least, way
-                    if directions[least, LOW] == 1.0:
+                    if directions[least, LOW] == NO_PAIR:
                         # What is behind it may be deeper than what the pair shows.
                         gaps[k, WAY], directions[least, USES] = max(way, deep), TAKES
     for d in range(count):
