@@ -485,3 +485,21 @@ def test_a_margin_takes_no_overlap_away(pose, margin):
     assert found.depth.max() == pytest.approx(alone.depth.max(), rel=1e-3)
     # What is apart within the margin is told too.
     assert (found.depth < 0.0).any()
+
+
+def test_of_very_many_pairs_the_nearest_are_kept():
+    # In a step of a world: the margin of two balls of 28,000 triangles that fall fast holds ten thousand pairs. Its shrinking
+    # must not go below the nearest pair, or nothing would stop them.
+    from thud.mesh.manifolds.contacts import mesh_mesh_contacts
+
+    ball = thud.to_mesh(thud.Sphere(1.0), segments=120)
+    way = np.random.default_rng(4).normal(size=(20, 3))
+    way /= np.linalg.norm(way, axis=1)[:, None]
+    for apart in (1e-6, 0.01, 0.1, 0.19):
+        poses = thud.Pose((2.0 + apart) * way)
+        gap = thud.distance(ball, ball, None, poses).distance
+        rows = thud.Pose([0.0, 0.0, 0.0]).rows, poses.rows
+        found = mesh_mesh_contacts(ball, ball, *rows, 20, margin=0.2, max_points=4, nearest=True, threads=1)
+        nearest = np.full(20, -np.inf)
+        np.maximum.at(nearest, found.row, found.depth)
+        np.testing.assert_allclose(nearest, -gap, atol=1e-6)

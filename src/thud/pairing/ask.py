@@ -84,6 +84,8 @@ def _answer(
                 given[name] = kept.leaf(i, j, chosen, total)
     if "former_a" in given and not takes(plan.entry, "former"):
         given = {name: value for name, value in given.items() if name not in ("former_a", "former_b")}
+    if "nearest" in given and not takes(plan.entry, "nearest"):
+        given = {name: value for name, value in given.items() if name != "nearest"}
     function = resolve(plan.entry.function)
     if plan.way == EXACT:
         return function(a, b, rows_a, rows_b, count, **given)

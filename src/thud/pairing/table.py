@@ -88,7 +88,7 @@ PAIRS: dict[tuple[str, str], dict[str, Entry]] = {
         "intersects": Entry("thud.mesh.dispatch:intersects", _CACHE),
         "distance": Entry("thud.mesh.dispatch:distance", _CACHE),
         "signed_distance": Entry("thud.mesh.depth:mesh_signed_distance"),
-        "contacts": Entry("thud.mesh.manifolds.contacts:mesh_mesh_contacts", _FORMER),
+        "contacts": Entry("thud.mesh.manifolds.contacts:mesh_mesh_contacts", {**_FORMER, "nearest": None}),
         "overlap_patches": Entry("thud.mesh.patches:overlap_patches"),
         "cast": Entry("thud.mesh.casts:cast"),
         "turning_cast": Entry("thud.mesh.casts:turning_cast"),

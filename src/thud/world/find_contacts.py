@@ -150,7 +150,7 @@ def _elsewhere(world: World, pairs: Ints, follow: bool, limit: int, out: PairRec
     with stats.phase("narrow"):
         groups = _by_margin(ask, out.frames[ask, MARGIN]) if follow else [(ask, margin)] if len(ask) else []
         for part, reach in groups:
-            found = narrow.contacts(scene, pairs[part], reach, limit)
+            found = narrow.contacts(scene, pairs[part], reach, limit, nearest=follow)
             fresh = Elsewhere.of(found)
             counts = np.bincount(found.row, minlength=len(part))
             out.counts[part], out.status[part] = counts, found.status

@@ -172,8 +172,9 @@ def _keeps(a: Shape, b: Shape) -> bool:
     return not (a.is_refitted or b.is_refitted) and any(takes(entry, "cache") for entry in pair_entries("intersects", a, b))
 
 
-def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Contacts:
-    """Contacts of pairs that are known to meet, or are to be looked at anyway; `row` is that of `pairs`."""
+def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int, nearest: bool = False) -> Contacts:
+    """Contacts of pairs that are known to meet, or are to be looked at anyway; `row` is that of `pairs`. nearest: of very many
+    within the margin those that are nearer are enough."""
     covered = scene.with_cover(pairs)
     found = ContactList(len(pairs))
     convex = np.flatnonzero(~covered)
@@ -181,6 +182,8 @@ def contacts(scene: Scene, pairs: Ints, margin: float, max_points: int) -> Conta
     if len(convex):
         found.put(convex, dispatch.contacts(*scene.table(pairs[convex]), **options))
     ask = np.flatnonzero(covered)
+    if nearest:
+        options["nearest"] = True
     for a, b, rows, poses_a, poses_b in scene.groups(pairs[ask]):
         found.put(ask[rows], ask_pair("contacts", a, b, poses_a, poses_b, len(rows), **options))
     return found.joined()

@@ -24,7 +24,7 @@ from thud.mesh.manifolds.rows import (
     PATCH,
     ManifoldRows,
 )
-from thud.mesh.manifolds.tolerances import DIRECTIONS, PATCH_POINTS, SHOWN, SNAP
+from thud.mesh.manifolds.tolerances import ALL_PAIRS, DIRECTIONS, ENOUGH_PAIRS, PATCH_POINTS, SHOWN, SNAP
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.ask import ask_pair
@@ -93,9 +93,9 @@ def mesh_convex_contacts(
 
 def mesh_mesh_contacts(
     a: TriangleMesh, b: TriangleMesh, rows_a: Floats, rows_b: Floats, count: int, *, margin: float, max_points: int,
-    former_a: Floats | None = None, former_b: Floats | None = None, threads: int | None,
+    former_a: Floats | None = None, former_b: Floats | None = None, nearest: bool = False, threads: int | None,
 ) -> Contacts:  # fmt: skip
-    """Contact points of two meshes."""
+    """Contact points of two meshes. nearest: of very many within the margin those that are nearer are enough."""
     from thud.mesh.manifolds.mesh_mesh import mesh_contact_rows
     from thud.mesh.manifolds.mesh_side import mesh_side
 
@@ -106,7 +106,8 @@ def mesh_mesh_contacts(
     ) -> None:
         faces = len(a.corners) + len(b.corners)
         likely = max(room, min(4 * faces, _LEAST_FACETS), min(faces // 2, _MOST_FACETS))
-        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, limit, likely, out)
+        enough = ENOUGH_PAIRS if nearest else ALL_PAIRS
+        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, limit, enough, likely, out)
         run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)

@@ -36,7 +36,7 @@ from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
 from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
+from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, CLOSER, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -57,15 +57,30 @@ def plane_parts(a0, a1, a2, b0, b1, b2, reach):
     return one_side and near > 0.0 and near * near > (1.0 + 1e-12) * reach * reach * norm2(n)
 
 
-@kernel(inner="box_tree, box_tree, mat3, vec3, f8, walk_space, i8[:,::1], f8[:,::1]")
-def reached_pairs(tree_a, tree_b, r, t, reach, space, pairs_out, gaps_out):
+@device
+def drop_farther(pairs, gaps, number, reach):
+    """How many pairs are left within a smaller reach."""
+    kept = np.int64(0)
+    for k in range(number):
+        if gaps[k, GAP] <= reach:
+            for c in range(PAIR_INTS):
+                pairs[kept, c] = pairs[k, c]
+            for c in range(PAIR_REALS):
+                gaps[kept, c] = gaps[k, c]
+            kept += 1
+    return kept
+
+
+@kernel(inner="box_tree, box_tree, mat3, vec3, f8, i8, walk_space, i8[:,::1], f8[:,::1]")
+def reached_pairs(tree_a, tree_b, r, t, reach, most, space, pairs_out, gaps_out):
     """How many pairs of triangles meet or come within `reach` of each other; their tree positions and closest points, as far as
-    they fit."""
+    they fit. Where they are more than `most`, the reach is made smaller, but not below what is nearest: the walk goes on with
+    it, and those found that are farther are dropped. Where that helps little, more are taken."""
     stack, metric = space.stack, space.lanes
     size = pair_size(tree_a, tree_b, t)
     touch, slack = TOUCH * size, F(BOX_SLACK * size + reach)
     b_in_a, a_in_b = pair_frames(r, t)
-    found = np.int64(0)
+    found, nearest = np.int64(0), math.inf
     stack[0], stack[1], depth = U(0), U(0), U(2)
     while depth > U(0):
         depth -= U(2)
@@ -93,7 +108,13 @@ def reached_pairs(tree_a, tree_b, r, t, reach, space, pairs_out, gaps_out):
                 for c in range(3):
                     gaps_out[found, GAP_NORMAL + c] = d[c] / gap if gap > 0.0 else 0.0
                     gaps_out[found, GAP_MIDDLE + c] = 0.5 * (p[c] + q[c])
+            nearest = min(nearest, gap)
             found += 1
+            if found > most and found <= pairs_out.shape[0]:
+                reach = min(reach, max(CLOSER * reach, nearest + touch))
+                slack = F(BOX_SLACK * size + reach)
+                found = drop_farther(pairs_out, gaps_out, found, reach)
+                most = 2 * most if 2 * found > most else most
             continue
         a, b = load_slot(tree_a.boxes, i), load_slot(tree_b.boxes, j)
         open_a = down_b < 0 or (down_a >= 0 and a[3] + a[4] + a[5] >= b[3] + b[4] + b[5])
@@ -418,15 +439,15 @@ def put_patches(
 
 
 @kernel(
-    inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, f8, walk_space, facet_space,"
+    inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8, walk_space, facet_space,"
     " pair_space, manifold_rows"
 )
 def row_contacts(
-    row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, look, walk, space, more, out,
+    row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, look, walk, space, more, out,
 ):  # fmt: skip
     """Contacts of one row, world frame, normal from A to B. Returns (0, or how many facets there must be room for; how far
-    apart pairs are worth looking at: triangles that lie behind each other by no more than they are deep). look: how far pairs
-    are looked at in any case."""
+    apart pairs are worth looking at: triangles that lie behind each other by no more than they are deep). enough: where there
+    are more pairs within the margin it is made smaller. look: how far pairs are looked at in any case."""
     tree_a, tree_b, edges_a, edges_b = side_a.tree, side_b.tree, side_a.edges, side_b.edges
     row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
     r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
@@ -436,7 +457,7 @@ def row_contacts(
     o_b = (tree_b.origin[0], tree_b.origin[1], tree_b.origin[2])
     pairs, gaps = more.pairs, more.gaps
     near = NEAR_FEATURE * min(tree_extent(tree_a), tree_extent(tree_b))
-    number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), walk, pairs, gaps)
+    number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), enough, walk, pairs, gaps)
     out.counts[row], out.status[row] = 0, SEPARATED
     if number > pairs.shape[0] or number == 0:
         return number, 0.0
@@ -496,8 +517,8 @@ def row_contacts(
     return np.int64(0), deepest if coarse else 0.0
 
 
-@kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows")
-def mesh_contact_rows(start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, room, out):
+@kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, i8, manifold_rows")
+def mesh_contact_rows(start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, room, out):
     """Contacts of each row; one that needs more room is done again with it."""
     walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
     side_a, side_b = own_side(side_a), own_side(side_b)
@@ -505,7 +526,7 @@ def mesh_contact_rows(start, stop, side_a, side_b, poses_a, poses_b, former_a, f
         out.needed[row], look = 0, margin
         while True:
             needed, deepest = row_contacts(
-                row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, look, walk, space, more, out
+                row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, look, walk, space, more, out
             )
             if needed > space.keys.shape[0]:
                 space, more = new_facet_space(needed, np.int64(8)), new_pair_space(needed)

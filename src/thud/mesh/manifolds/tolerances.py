@@ -76,6 +76,13 @@ FEW_PAIRS = 256
 #: ones miss of a depth is of the second order of a triangle's size.
 AMPLE = 0.5
 
+#: In a step of a world so many pairs of triangles within the margin of two meshes are enough (a count): where there are more
+#: the margin is made smaller, by this factor but not below the nearest found so far. Fine meshes that fall fast have tens of
+#: thousands, and the nearest of them stop the two. ALL_PAIRS: no such limit.
+ENOUGH_PAIRS = 192
+CLOSER = 0.4
+ALL_PAIRS = 1 << 62
+
 #: Points this near, in units of the smaller body, stand for an overlap: searches on curved shapes may call a gap of 1e-8 one.
 SHOWN = 1e-6
 
