@@ -488,12 +488,15 @@ def covered(contacts, i, kept, least):
     return False
 
 
-@kernel(inner="i8, f8, f8[:,::1]")
-def drop_covered(kept, least, contacts):
+@kernel(inner="surface, work_space, i8, f8[:,::1]")
+def drop_covered(surface, space, kept, contacts):
     """Leave out contacts that vertices cover. Returns how many stay."""
     stay = 0
     for i in range(kept):
-        contacts[i, OUT] = 1.0 if contacts[i, CORNER] == 0.0 and covered(contacts, i, kept, least) else 0.0
+        contacts[i, OUT] = 0.0
+        if contacts[i, CORNER] == 0.0:
+            load_face(surface, space.found, _I(contacts[i, ROW]), space)
+            contacts[i, OUT] = 1.0 if covered(contacts, i, kept, LIFT_LEAST * patch_size(space.corners)) else 0.0
     for i in range(kept):
         if contacts[i, OUT] == 0.0:
             for column in range(CONTACT):
@@ -511,7 +514,7 @@ def add_vertices(surface, parts, query, space, margin, kept, rim, contacts):
     if not is_round and ((kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0):
         return kept
     many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
-    first, center, least = kept, middle_of(parts, query), 0.0
+    first, center = kept, middle_of(parts, query)
     for k in range(first):
         load_face(surface, space.found, _I(contacts[k, ROW]), space)
         n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
@@ -537,13 +540,14 @@ def add_vertices(surface, parts, query, space, margin, kept, rim, contacts):
                 continue
             number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(name + 1))
             if same_place(contacts, k, p, least):
-                # The contact is at the vertex, and is named by it.
-                contacts[k, PATCH], contacts[k, CORNER] = np.float64(number), 1.0
+                # The contact is at the vertex: it is that of the vertex, and named by it.
+                put_contact(contacts, k, depth, n, p, b, number, _I(contacts[k, ROW]), False)
+                contacts[k, CORNER] = 1.0
                 continue
             put_contact(contacts, kept, depth, n, p, b, number, _I(contacts[k, ROW]), False)
             contacts[kept, CORNER] = 1.0
             kept += 1
-    return _I(drop_covered(kept, least, contacts))
+    return kept
 
 
 @kernel(inner="surface, parts, part_query, work_space, vec3, vec3, f8, i8")
@@ -699,10 +703,12 @@ def surface_contacts_rows(
             if parts.ints[b, KIND] != HALF_SPACE:
                 # A half-space goes back from all of the ground at once.
                 kept = _I(shortest_way(space, kept, local))
-            # Those that are kept are made exact, then vertices are added to them.
+            # Vertices of all faces first, without what they cover: they are farthest out. What is kept is made exact.
+            kept = _I(add_vertices(surface, parts, query, space, margin, kept, rim, local))
+            kept = _I(drop_covered(surface, space, kept, local))
             kept = _I(spread_out(local, kept, most))
             kept = _I(make_exact(surface, parts, query, space, margin, kept, local))
-            kept = _I(add_vertices(surface, parts, query, space, margin, kept, rim, local))
+            kept = _I(drop_covered(surface, space, kept, local))
             if not any_deep(local, kept):
                 inside = PartQuery(a, b, rb, tb, still, _I(MEET))
                 part_box(parts, b, rb, tb, box)
