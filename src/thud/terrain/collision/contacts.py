@@ -471,9 +471,16 @@ def covered_between(contacts, i, j, k, least):
 
 
 @device
-def covered(contacts, i, kept, least):
+def covered(contacts, i, kept, is_round, least):
     """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
-    which of its points comes out is left to rounding."""
+    which of its points comes out is left to rounding. is_round: what a cap touches between corners and rim is covered too, if it is
+    no deeper than some corner."""
+    many, deepest = 0, -math.inf
+    for j in range(kept):
+        if corner_along(contacts, i, j):
+            many, deepest = many + 1, max(deepest, contacts[j, DEPTH])
+    if is_round and many > 2 and contacts[i, DEPTH] <= deepest + least:
+        return True
     for j in range(kept):
         if corner_along(contacts, i, j):
             if same_place(contacts, j, contact_point(contacts, i), least) and contacts[i, DEPTH] <= contacts[j, DEPTH] + least:
@@ -488,15 +495,15 @@ def covered(contacts, i, kept, least):
     return False
 
 
-@kernel(inner="surface, work_space, i8, f8[:,::1]")
-def drop_covered(surface, space, kept, contacts):
+@kernel(inner="surface, parts, part_query, work_space, i8, f8[:,::1]")
+def drop_covered(surface, parts, query, space, kept, contacts):
     """Leave out contacts that vertices cover. Returns how many stay."""
-    stay = 0
+    stay, is_round = 0, has_round_face(parts, query.b)
     for i in range(kept):
         contacts[i, OUT] = 0.0
         if contacts[i, CORNER] == 0.0:
             load_face(surface, space.found, _I(contacts[i, ROW]), space)
-            contacts[i, OUT] = 1.0 if covered(contacts, i, kept, LIFT_LEAST * patch_size(space.corners)) else 0.0
+            contacts[i, OUT] = 1.0 if covered(contacts, i, kept, is_round, LIFT_LEAST * patch_size(space.corners)) else 0.0
     for i in range(kept):
         if contacts[i, OUT] == 0.0:
             for column in range(CONTACT):
@@ -524,7 +531,7 @@ def add_vertices(surface, parts, query, space, margin, kept, rim, contacts):
         if is_round:
             count, _normal, _face = round_face_toward(parts, b, unrotate(r, (-n[0], -n[1], -n[2])), rim)
             many = _I(count)
-        # Every other corner of a cap's polygon: four are enough to stand on.
+        # Of a cap's polygon every other corner: with four there is room for what lies deeper.
         for which in range(0, many, _I(2) if is_round and many > 2 else _I(1)):
             if kept >= contacts.shape[0]:
                 return kept
@@ -705,10 +712,10 @@ def surface_contacts_rows(
                 kept = _I(shortest_way(space, kept, local))
             # Vertices of all faces first, without what they cover: they are farthest out. What is kept is made exact.
             kept = _I(add_vertices(surface, parts, query, space, margin, kept, rim, local))
-            kept = _I(drop_covered(surface, space, kept, local))
+            kept = _I(drop_covered(surface, parts, query, space, kept, local))
             kept = _I(spread_out(local, kept, most))
             kept = _I(make_exact(surface, parts, query, space, margin, kept, local))
-            kept = _I(drop_covered(surface, space, kept, local))
+            kept = _I(drop_covered(surface, parts, query, space, kept, local))
             if not any_deep(local, kept):
                 inside = PartQuery(a, b, rb, tb, still, _I(MEET))
                 part_box(parts, b, rb, tb, box)

@@ -161,6 +161,9 @@ WAY_LONG = 0.25
 WAY_PARTS = (0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.95)
 WAY_AROUND = (150, 340, 600, 820, 1070, 1290, 1500)
 
+#: Of the free places that are found so, at most so many (a count) are cast back from: the first is seldom the nearest.
+WAY_BACK = 32
+
 #: So many poses are asked at once (a count): 10 MB of them.
 WAY_BATCH = 100_000
 
