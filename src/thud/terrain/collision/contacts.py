@@ -473,8 +473,8 @@ def covered_between(contacts, i, j, k, least):
 @device
 def covered(contacts, i, kept, is_round, least):
     """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
-    which of its points comes out is left to rounding. is_round: what a cap touches between corners and rim is covered too, if it is
-    no deeper than some corner."""
+    which of its points comes out is left to rounding. is_round: between the corners of a cap and its rim it is covered too, if
+    it is no deeper than some corner."""
     many, deepest = 0, -math.inf
     for j in range(kept):
         if corner_along(contacts, i, j):
