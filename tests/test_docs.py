@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import thud
+from benchmarks.__main__ import names
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
@@ -46,6 +47,13 @@ def test_a_page_begins_with_what_it_is_for_and_a_call(page: Path) -> None:
 def test_every_page_is_in_the_index() -> None:
     listed = re.findall(r"\]\(([a-z_]+\.md)\)", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(page.name for page in ROOT.glob("docs/*.md") if page.name != "index.md")
+
+
+def test_every_benchmark_is_on_its_page() -> None:
+    listed = re.findall(
+        r"^python -m benchmarks ([a-z_]+) ", (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(listed) == ["all", *names()]
 
 
 def test_every_technique_of_the_slides_has_a_function_and_a_test() -> None:

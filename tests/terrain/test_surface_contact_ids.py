@@ -28,8 +28,14 @@ def resting(surface: DisplacedSurface, shape, count: int, rng: np.random.Generat
 @pytest.mark.parametrize("kind", ["flat", "hills"])
 @pytest.mark.parametrize(
     "shape",
-    [thud.Box((0.8, 0.6, 0.3)), thud.Sphere(0.5), thud.Capsule(0.3, 0.6), thud.to_mesh(thud.Box((0.8, 0.6, 0.3)))],
-    ids=["box", "sphere", "capsule", "mesh"],
+    [
+        thud.Box((0.8, 0.6, 0.3)),
+        thud.Sphere(0.5),
+        thud.Capsule(0.3, 0.6),
+        thud.Cylinder(0.5, 0.3),
+        thud.to_mesh(thud.Box((0.8, 0.6, 0.3))),
+    ],
+    ids=["box", "sphere", "capsule", "cylinder", "mesh"],
 )
 def test_ids_persist(kind: str, shape) -> None:
     # A box that lies flat touches every patch below it all over. Each gave a point that rounding chose: 77 % of the ids were
@@ -56,6 +62,65 @@ def test_a_box_on_flat_ground_has_its_four_corners() -> None:
     order = np.lexsort(found.point.T[:2])
     np.testing.assert_allclose(found.depth, 5e-3, atol=1e-9)
     np.testing.assert_allclose(found.point[order][:, :2], [[9.5, 11.8], [11.1, 11.8], [9.5, 13.0], [11.1, 13.0]], atol=1e-9)
+
+
+def test_a_box_over_many_patches_has_its_four_corners() -> None:
+    # Vertices were added below the eight faces that had been chosen of some twenty: often a corner's was not among them.
+    surface, rng, count = ground("flat"), np.random.default_rng(0), 40
+    box = thud.Box((2.5, 2.0, 0.3))
+    place, yaw = np.column_stack([rng.uniform(8, 24, (count, 2)), np.full(count, 0.299)]), rng.uniform(0.0, 6.0, count)
+    poses = thud.Pose.from_rotation_vector(place, np.column_stack([np.zeros((count, 2)), yaw]))
+    found = thud.contacts(surface, box, None, poses)
+    corners = np.array([[x, y, -0.3] for x in (-2.5, 2.5) for y in (-2.0, 2.0)])
+    assert len(found.row) == 4 * count
+    for row in range(count):
+        own = (found.point[found.row == row] - place[row]) @ poses.matrix[row, :3, :3]
+        assert np.linalg.norm(own[None, :, :2] - corners[:, None, :2], axis=2).min(axis=1).max() < 1e-9
+
+
+#: On the rim of a cap of 0.4 m.
+RIM = [(0.4, 0.0), (-0.4, 0.0), (0.0, 0.4), (0.0, -0.4)]
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.4])
+@pytest.mark.parametrize(
+    ("shape", "lying", "height", "points"),
+    [
+        (thud.Cylinder(0.4, 0.3), False, 0.3, RIM),
+        (thud.Cone(0.4, 0.3), False, 0.3, RIM),
+        (thud.Cylinder(0.4, 0.9), True, 0.4, [(0.9, 0.0), (-0.9, 0.0)]),
+        (thud.Capsule(0.4, 1.7), True, 0.4, [(1.7, 0.0), (-1.7, 0.0)]),
+    ],
+    ids=["cylinder", "cone", "cylinder lying", "capsule lying"],
+)
+def test_round_shapes_stand_and_lie_on_more_than_a_point(shape, lying: bool, height: float, points: list, yaw: float) -> None:
+    # Each patch had one point, wherever rounding put it: cylinders rocked for ever and never came to rest.
+    down = thud.Pose.from_rotation_vector((0, 0, 0), (0.0, 0.5 * np.pi if lying else 0.0, 0.0))
+    pose = thud.Pose.from_rotation_vector((10.3, 12.4, height - 1e-3), (0.0, 0.0, yaw)) @ down
+    found = thud.contacts(ground("flat"), shape, None, pose, margin=0.01)
+    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+    own = (found.point[:, :2] - [10.3, 12.4]) @ turn
+    gaps = np.linalg.norm(own[None] - np.array(points)[:, None], axis=2)
+    assert gaps.min(axis=1).max() < 1e-9
+    deep = np.linalg.norm(own, axis=1) < 0.99 * max(np.hypot(*p) for p in points)
+    assert not deep.any()
+    np.testing.assert_allclose(found.depth, 1e-3, atol=1e-9)
+
+
+def test_round_bodies_come_to_rest() -> None:
+    surface, rng = ground("flat"), np.random.default_rng(2)
+    shape = thud.Cylinder(0.3, 0.1)
+    world = thud.World(gravity=(0, 0, -9.81))
+    world.add(surface)
+    tilts = np.column_stack([rng.uniform(-0.2, 0.2, (6, 2)), rng.uniform(0.0, 6.0, 6)])
+    places = np.column_stack([rng.uniform(6, 26, (6, 2)), np.full(6, 0.3)])
+    bodies = [world.add(shape, thud.Pose.from_rotation_vector(place, tilt)) for place, tilt in zip(places, tilts, strict=True)]
+    for _ in range(150):
+        world.step(1 / 100)
+    linear, angular = world.velocities(bodies)
+    assert np.linalg.norm(linear, axis=1).max() < 1e-3
+    assert np.linalg.norm(angular, axis=1).max() < 1e-2
+    np.testing.assert_allclose(np.asarray(world.poses(bodies))[:, 2], 0.1, atol=2e-3)
 
 
 def split(mesh: thud.TriangleMesh) -> thud.TriangleMesh:

@@ -19,6 +19,7 @@ import thud
 from tests.oracles.bilinear_ground import Columns, border_columns, columns_of, nearest_skin, points_in_ground, skin_mesh
 from tests.oracles.displaced import grid_surface
 from tests.oracles.motion import pose_at
+from tests.terrain.exact_ground import surfaces
 from tests.terrain.never_a_miss import largest_deviation
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pose import as_poses
@@ -217,6 +218,26 @@ def test_the_way_out_leads_through_another_sheet_where_that_is_shorter() -> None
     for row in range(len(at)):
         best = shortest_of(surface, ball, poses[row], -1.001 * found.distance[row], 500 if SMALL else 2000)
         assert -found.distance[row] <= 1.05 * best
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "row"),
+    [
+        ("tunnelled", thud.Sphere(0.4), [1.798408, -1.888821, 0.788282, 0.462448, 0.865169, 0.132449, -0.141712]),
+        ("hill", thud.Box((0.3, 0.5, 0.2)), [-8.728435, -4.63788, 6.733588, 0.247469, -0.194426, 0.836674, -0.448258]),
+        ("hill", thud.Capsule(0.15, 0.4), [-7.915081, 1.328752, 7.632694, 0.907971, 0.17208, -0.2462, 0.292167]),
+    ],
+)
+def test_free_places_are_found_near_and_far(kind: str, shape, row: list) -> None:
+    # The tunnel is free at five to nine tenths of the way that contacts tell, and not beyond: 48 directions at 0.6 of it and
+    # 1,500 at 0.95 missed it. And of several free places the first was taken, not the nearest.
+    pose = np.array(row)
+    pose[3:] /= np.linalg.norm(pose[3:])
+    surface = tunnelled() if kind == "hill" else surfaces()[kind]
+    found = thud.distance(surface, shape, None, pose[None], signed=True)
+    assert found.status[0] == Status.OVERLAPPING
+    for part in (0.5, 0.8, 0.95):
+        assert -found.distance[0] <= 1.05 * shortest_of(surface, shape, pose, -part * found.distance[0], 500 if SMALL else 2000)
 
 
 # Rays

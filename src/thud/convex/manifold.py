@@ -179,27 +179,20 @@ def box_face(d):
     return np.int64(5 if d[2] > 0.0 else 4)
 
 
-@kernel(inner="packed, i8, vec3, f8[:,::1]")
-def face_toward(packed, part, d, points):
-    """The face of the part that looks most along the unit vector d, part's frame.
+@device
+def has_round_face(parts, part):
+    """Whether it is a cylinder, a cone, or a capsule that is more than a sphere."""
+    kind = parts.ints[part, KIND]
+    return kind in (CYLINDER, CONE) or (kind == CAPSULE and parts.reals[part, P1] > 0.0)
 
-    Writes its corners into `points`; returns (corner count, unit normal, number of the face).
-    """
-    kind = packed.parts.ints[part, KIND]
-    radius = packed.parts.reals[part, RADIUS]
-    p0, p1 = packed.parts.reals[part, P0], packed.parts.reals[part, P1]
+
+@device
+def round_face_toward(parts, part, d, points):
+    """`face_toward` of a part that has a round face: a cap, or the line of the round side."""
+    kind, radius = parts.ints[part, KIND], parts.reals[part, RADIUS]
+    p0, p1 = parts.reals[part, P0], parts.reals[part, P1]
     across = math.sqrt(d[0] * d[0] + d[1] * d[1])
     ux, uy = (d[0] / across, d[1] / across) if across > 0.0 else (1.0, 0.0)
-    if kind in (BOX, HULL):
-        first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
-        face = first + box_face(d) if kind == BOX else _facing(packed, part, d)
-        loop = packed.parts.ints[part, LOOP_START] + face - first
-        low, high = packed.loop_starts[loop], packed.loop_starts[loop + 1]
-        for k in range(low, high):
-            v = start + packed.loops[k, 0]
-            corner = (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v])
-            _set(points, k - low, corner, CORNER + packed.loops[k, 0], SIDE + packed.loops[k, 1])
-        return high - low, (packed.planes[face, 0], packed.planes[face, 1], packed.planes[face, 2]), face - first
     if kind == CYLINDER:
         if abs(d[2]) >= across:
             up = d[2] > 0.0
@@ -211,9 +204,30 @@ def face_toward(packed, part, d, points):
         if -d[2] >= nr * across + nz * d[2]:
             return _cap(points, p0, -p1, False), (0.0, 0.0, -1.0), 1
         return _line(points, (p0 * ux, p0 * uy, -p1), (0.0, 0.0, p1)), (ux * nr, uy * nr, nz), 2
-    if kind == CAPSULE and p1 > 0.0:
-        # The line of the side that faces d, not the ends moved along d: those leave the surface where it is tilted.
-        return _line(points, (radius * ux, radius * uy, -p1), (radius * ux, radius * uy, p1)), (ux, uy, 0.0), 2
+    # The line of the side that faces d, not the ends moved along d: those leave the surface where it is tilted.
+    return _line(points, (radius * ux, radius * uy, -p1), (radius * ux, radius * uy, p1)), (ux, uy, 0.0), 2
+
+
+@kernel(inner="packed, i8, vec3, f8[:,::1]")
+def face_toward(packed, part, d, points):
+    """The face of the part that looks most along the unit vector d, part's frame.
+
+    Writes its corners into `points`; returns (corner count, unit normal, number of the face).
+    """
+    kind = packed.parts.ints[part, KIND]
+    radius = packed.parts.reals[part, RADIUS]
+    if kind in (BOX, HULL):
+        first, start = packed.parts.ints[part, FACE_START], packed.parts.ints[part, VERTEX_START]
+        face = first + box_face(d) if kind == BOX else _facing(packed, part, d)
+        loop = packed.parts.ints[part, LOOP_START] + face - first
+        low, high = packed.loop_starts[loop], packed.loop_starts[loop + 1]
+        for k in range(low, high):
+            v = start + packed.loops[k, 0]
+            corner = (packed.parts.vertices[0, v], packed.parts.vertices[1, v], packed.parts.vertices[2, v])
+            _set(points, k - low, corner, CORNER + packed.loops[k, 0], SIDE + packed.loops[k, 1])
+        return high - low, (packed.planes[face, 0], packed.planes[face, 1], packed.planes[face, 2]), face - first
+    if has_round_face(packed.parts, part):
+        return round_face_toward(packed.parts, part, d, points)
     # A point: sphere, ellipsoid.
     p = support(packed.parts, load_part(packed.parts, part), d)
     _set(points, 0, (p[0] + radius * d[0], p[1] + radius * d[1], p[2] + radius * d[2]), 0.0, 0.0)

@@ -9,7 +9,8 @@ the margin of, gives contacts:
   that direction. Two directions are tried, the face's own normal and the mean of all faces of its kind that the part touches,
   by area; the smaller depth counts. So a sphere in a groove gets the normals of both walls, and a large box that grazes the
   steep side of a small bump is not pushed out sideways through the whole of its length. Vertices of the part below or above
-  the face along that direction are contacts too.
+  the face along that direction are contacts too; of round parts the corners of a polygon in their cap, or the ends of the line
+  of their side: a cylinder stands and lies on them.
 
 A closest point on an edge counts only where no face beside it is nearer: there is no normal but those of the surface. Where
 a part is in the sheet and in the bottom or a side at once, the shorter way out counts.
@@ -26,9 +27,12 @@ from thud._core.status import CAST_UNCONVERGED, HIT, OVERLAPPING, SEPARATED
 from thud.constants import TINY
 from thud.convex.casts.linear_cast import cast_pair
 from thud.convex.gjk import part_size
+from thud.convex.manifold import CORNER as OWN_CORNER
+from thud.convex.manifold import OWN, has_round_face, new_manifold_space, round_face_toward
 from thud.convex.own_parts import own_parts
-from thud.math.pose import load_rotation, load_translation, rotate, transform
-from thud.math.vec3 import cross, dot, norm2, sub
+from thud.convex.tolerances import MANIFOLD_CAP_SIDES
+from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
+from thud.math.vec3 import add_scaled, cross, dot, load3, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import BOUND, KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
@@ -450,27 +454,56 @@ def known_corner(contacts, i, kept, p, least):
 
 
 @device
-def covered(contacts, i, kept, least):
+def covered_between(contacts, i, j, k, least):
+    """The same on the line between two others. To the side of it, the point of a round part is known to the root of its depth's
+    error only."""
+    n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
+    p = contact_point(contacts, j)
+    e, w = sub(contact_point(contacts, k), p), sub(contact_point(contacts, i), p)
+    e, w = add_scaled(e, n, -dot(e, n)), add_scaled(w, n, -dot(w, n))
+    whole = norm2(e)
+    if not whole > least * least:
+        return False
+    s = dot(w, e) / whole
+    depth = (1.0 - s) * contacts[j, DEPTH] + s * contacts[k, DEPTH]
+    aside = norm2(add_scaled(w, e, -s)) > least * least / LIFT_LEAST
+    return -ON_EDGE <= s <= 1.0 + ON_EDGE and not aside and contacts[i, DEPTH] <= depth + least
+
+
+@device
+def covered(contacts, i, kept, is_round, least):
     """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
-    which of its points comes out is left to rounding."""
+    which of its points comes out is left to rounding. is_round: between the corners of a cap and its rim it is covered too, if
+    it is no deeper than some corner."""
+    many, deepest = 0, -math.inf
+    for j in range(kept):
+        if corner_along(contacts, i, j):
+            many, deepest = many + 1, max(deepest, contacts[j, DEPTH])
+    if is_round and many > 2 and contacts[i, DEPTH] <= deepest + least:
+        return True
     for j in range(kept):
         if corner_along(contacts, i, j):
             if same_place(contacts, j, contact_point(contacts, i), least) and contacts[i, DEPTH] <= contacts[j, DEPTH] + least:
                 return True
             for k in range(j + 1, kept):
                 if corner_along(contacts, i, k):
+                    if covered_between(contacts, i, j, k, least):
+                        return True
                     for m in range(k + 1, kept):
                         if corner_along(contacts, i, m) and covered_by(contacts, i, j, k, m, least):
                             return True
     return False
 
 
-@kernel(inner="i8, f8, f8[:,::1]")
-def drop_covered(kept, least, contacts):
+@kernel(inner="surface, parts, part_query, work_space, i8, f8[:,::1]")
+def drop_covered(surface, parts, query, space, kept, contacts):
     """Leave out contacts that vertices cover. Returns how many stay."""
-    stay = 0
+    stay, is_round = 0, has_round_face(parts, query.b)
     for i in range(kept):
-        contacts[i, OUT] = 1.0 if contacts[i, CORNER] == 0.0 and covered(contacts, i, kept, least) else 0.0
+        contacts[i, OUT] = 0.0
+        if contacts[i, CORNER] == 0.0:
+            load_face(surface, space.found, _I(contacts[i, ROW]), space)
+            contacts[i, OUT] = 1.0 if covered(contacts, i, kept, is_round, LIFT_LEAST * patch_size(space.corners)) else 0.0
     for i in range(kept):
         if contacts[i, OUT] == 0.0:
             for column in range(CONTACT):
@@ -479,26 +512,31 @@ def drop_covered(kept, least, contacts):
     return stay
 
 
-@kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1]")
-def add_vertices(surface, parts, query, space, margin, kept, contacts):
-    """Append vertices of a box or hull that lie below a face that the part touches, along the contact's direction, as far as
-    there is room. Returns how many contacts there are."""
+@kernel(inner="surface, parts, part_query, work_space, f8, i8, f8[:,::1], f8[:,::1]")
+def add_vertices(surface, parts, query, space, margin, kept, rim, contacts):
+    """Append vertices of a box or hull, and corners of the cap or line of a round part, that lie below a face that the part
+    touches, along the contact's direction, as far as there is room. rim: work space. Returns how many contacts there are."""
     b, r, t = query.b, query.r, query.t
-    kind = parts.ints[b, KIND]
-    if (kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0:
+    kind, is_round = parts.ints[b, KIND], has_round_face(parts, b)
+    if not is_round and ((kind != BOX and kind != HULL) or parts.reals[b, RADIUS] > 0.0):
         return kept
     many = _I(8) if kind == BOX else parts.ints[b, VERTEX_COUNT]
-    first, center, least = kept, middle_of(parts, query), 0.0
+    first, center = kept, middle_of(parts, query)
     for k in range(first):
         load_face(surface, space.found, _I(contacts[k, ROW]), space)
         n = (contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2])
         if dot(n, unit_or(patch_area_normal(space.corners), n)) < LIFT_STEEP:
             continue
         least = LIFT_LEAST * patch_size(space.corners)
-        for which in range(many):
+        if is_round:
+            count, _normal, _face = round_face_toward(parts, b, unrotate(r, (-n[0], -n[1], -n[2])), rim)
+            many = _I(count)
+        # Of a cap's polygon every other corner: with four there is room for what lies deeper.
+        for which in range(0, many, _I(2) if is_round and many > 2 else _I(1)):
             if kept >= contacts.shape[0]:
                 return kept
-            v = transform(r, t, part_point(parts, b, which))
+            name = _I(rim[which, OWN] - OWN_CORNER) if is_round else _I(which)
+            v = transform(r, t, load3(rim, which, 0) if is_round else part_point(parts, b, which))
             if dot(n, sub(v, center)) > 0.0:
                 continue
             done, x, y, depth = line_on_patch(space.corners, v, n, 0.5, 0.5, 0.0)
@@ -507,15 +545,16 @@ def add_vertices(surface, parts, query, space, margin, kept, contacts):
             p = (v[0] + depth * n[0], v[1] + depth * n[1], v[2] + depth * n[2])
             if known_corner(contacts, k, kept, p, least):
                 continue
-            number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(which + 1))
+            number = face_number(surface, space.found, _I(contacts[k, ROW]), _I(name + 1))
             if same_place(contacts, k, p, least):
-                # The contact is at the vertex, and is named by it.
-                contacts[k, PATCH], contacts[k, CORNER] = np.float64(number), 1.0
+                # The contact is at the vertex: it is that of the vertex, and named by it.
+                put_contact(contacts, k, depth, n, p, b, number, _I(contacts[k, ROW]), False)
+                contacts[k, CORNER] = 1.0
                 continue
             put_contact(contacts, kept, depth, n, p, b, number, _I(contacts[k, ROW]), False)
             contacts[kept, CORNER] = 1.0
             kept += 1
-    return _I(drop_covered(kept, least, contacts))
+    return kept
 
 
 @kernel(inner="surface, parts, part_query, work_space, vec3, vec3, f8, i8")
@@ -639,7 +678,7 @@ def surface_contacts_rows(
     how many rows of room and of contacts it takes (0: it fitted)."""
     parts, part_poses = own_parts(shape.parts), shape.part_poses
     space, local = new_work_space(room), np.empty((room + 256, CONTACT))
-    box, result, found = space.box, space.result, space.found
+    box, result, found, rim = space.box, space.result, space.found, new_manifold_space(MANIFOLD_CAP_SIDES).face_a
     listed = np.empty(part_poses.shape[0], np.int64)
     a, still = _I(part_poses.shape[0] - 1), (0.0, 0.0, 0.0)
     for row in range(start, stop):
@@ -671,10 +710,12 @@ def surface_contacts_rows(
             if parts.ints[b, KIND] != HALF_SPACE:
                 # A half-space goes back from all of the ground at once.
                 kept = _I(shortest_way(space, kept, local))
-            # Those that are kept are made exact, then vertices are added to them.
+            # Vertices of all faces first, without what they cover: they are farthest out. What is kept is made exact.
+            kept = _I(add_vertices(surface, parts, query, space, margin, kept, rim, local))
+            kept = _I(drop_covered(surface, parts, query, space, kept, local))
             kept = _I(spread_out(local, kept, most))
             kept = _I(make_exact(surface, parts, query, space, margin, kept, local))
-            kept = _I(add_vertices(surface, parts, query, space, margin, kept, local))
+            kept = _I(drop_covered(surface, parts, query, space, kept, local))
             if not any_deep(local, kept):
                 inside = PartQuery(a, b, rb, tb, still, _I(MEET))
                 part_box(parts, b, rb, tb, box)

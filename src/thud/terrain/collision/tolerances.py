@@ -155,11 +155,14 @@ WAY_LEANS = (0.8, 0.4, 0.2, 0.1, 0.05)
 WAY_GAIN = 2e-3
 
 #: Ways that are longer than WAY_LONG of the shape's radius may be shorter through another sheet. They are looked for at these
-#: parts of their length, the least first, along so many directions all around (counts): 30 degrees apart, 5 in the end, as
-#: fine as a search along 2,000 directions sees them.
+#: parts of their length, the least first, along so many directions all around (counts): as many to an area of each sphere,
+#: 5 degrees apart at the end, since a free place that is as wide is seen as well whether it is near or far.
 WAY_LONG = 0.25
-WAY_PARTS = (0.35, 0.6, 0.8, 0.95)
-WAY_AROUND = (48, 48, 192, 1500)
+WAY_PARTS = (0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.95)
+WAY_AROUND = (150, 340, 600, 820, 1070, 1290, 1500)
+
+#: Of the free places that are found so, at most so many (a count) are cast back from: the first is seldom the nearest.
+WAY_BACK = 32
 
 #: So many poses are asked at once (a count): 10 MB of them.
 WAY_BATCH = 100_000
