@@ -88,7 +88,7 @@ class DoseMap:
 
     def __repr__(self) -> str:
         colliders, rows, columns = self.number.shape
-        return f"DoseMap({colliders} colliders, {columns} x {rows} pixels each)"
+        return f"DoseMap({colliders} collider{'s' * (colliders != 1)}, {columns} x {rows} pixels each)"
 
     def to_png(
         self, path: str | os.PathLike[str], collider: int = 0, quantity: Quantity = "energy", *, most: float | None = None
