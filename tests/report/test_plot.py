@@ -9,6 +9,7 @@ import pytest
 
 import thud
 from thud.errors import InvalidInputError
+from thud.particles.maps.drawn import collider_triangles
 
 pytest.importorskip("matplotlib")
 import matplotlib as mpl
@@ -121,10 +122,27 @@ def test_particles_their_colliders_and_what_images_show_are_drawn() -> None:
         p.ImplicitPatches(corners, [[0, 1, 2, 3]], [[-1, -1, -1, 0.5, -1, -1, 0.5, -1, 0.5, 1]]),
     ]  # fmt: skip
     for collider in colliders:
-        assert len(drawn(thud.plot(collider), Poly3DCollection)) == 1, collider
+        (one,) = drawn(thud.plot(collider), Poly3DCollection)
+        assert len(one.get_facecolor()) > 10, collider
         mpl.pyplot.close("all")
     assert len(drawn(thud.plot(p.ColliderSet(colliders)), Poly3DCollection)) == len(colliders)
     mpl.pyplot.close("all")
+
+
+def test_rims_and_holes_are_drawn() -> None:
+    # A chart is a square, and all of it was drawn.
+    p = thud.particles
+    square, hole = [[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]], [[1, 1, 0], [3, 1, 0], [3, 2, 0], [1, 2, 0]]
+    for collider, area in (
+        (p.Disc([1, 1, 1], [0, 0.6, 0.8], 2.0), 4.0 * np.pi),
+        (p.Polygon(square, holes=[hole]), 14.0),
+        (p.Solid(thud.Cone(1.0, 1.0)), np.pi * (1.0 + np.sqrt(5.0))),
+        (p.Solid(thud.Compound([BALL, BALL], thud.Pose([[0, 0, 0], [2, 0, 0]]))), 2.0 * 4.0 * np.pi * 0.16),
+        (p.Quadric.ellipsoid([0, 0, 0], [1, 1, 1], clip=[[0, 0, 1, 0]]), 2.0 * np.pi),
+    ):
+        corners = collider_triangles(collider)
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        assert 0.5 * np.linalg.norm(across, axis=1).sum() == pytest.approx(area, rel=0.02), collider
 
 
 def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:

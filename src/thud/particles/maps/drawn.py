@@ -11,7 +11,9 @@ from thud._core.arrays import Floats
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.colliders.field_collider import FieldCollider
+from thud.particles.colliders.planar import Plane, Rectangle
 from thud.particles.maps.parameters import DEFAULT_EXTENT, ElementCharts, MeshCharts, map_charts
+from thud.particles.maps.pixel_areas import is_on
 
 #: Squares a side of a chart that is drawn (a count).
 _DRAWN = 48
@@ -21,10 +23,20 @@ def collider_triangles(collider: Collider, extent: float = DEFAULT_EXTENT) -> Fl
     """(F, 3, 3) corners that draw a collider, world frame, metres; of what has no end a window of +- `extent`."""
     if isinstance(collider, FieldCollider):
         mesh = collider.to_mesh()
-        points, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-    else:
-        points, _uv, faces = drawn_triangles(map_charts(ColliderSet([collider]), extent).charts[0])
-    return points[faces]
+        return np.asarray(mesh.vertices)[np.asarray(mesh.faces)]
+    charts = map_charts(ColliderSet([collider]), extent).charts[0]
+    points, uv, faces = drawn_triangles(charts)
+    if not isinstance(charts, ElementCharts):
+        return points[faces]
+    # A chart is a square: what is beyond a rim, an outline or a clip, or in a hole, is left out by its middle.
+    each, middle = faces[:, 0] // (_DRAWN + 1) ** 2, uv[faces].mean(axis=1) * charts.side
+    kept = np.ones(len(faces), bool)
+    for k, (piece, chart) in enumerate(zip(charts.pieces, charts.charts, strict=True)):
+        own = np.flatnonzero(each == k)
+        if not isinstance(piece, (Plane, Rectangle)):
+            u, v = (middle[own] - [k % charts.side, k // charts.side]).T
+            kept[own] = is_on(piece, chart, u, v)
+    return points[faces[kept]]
 
 
 def drawn_triangles(chart: Any) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
