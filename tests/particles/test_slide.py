@@ -286,19 +286,19 @@ def _slid_in_a_bowl(x: np.ndarray, v: np.ndarray, radius: float, friction: float
     return x, v
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_nothing_slides_out_of_an_acute_rim(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "radius", "half"), [(1, 0.8, 1.0), (2, 0.8, 1.0), (3, 0.8, 1.0), (4, 1.5, 0.35)])
+def test_nothing_slides_out_of_an_acute_rim(seed: int, radius: float, half: float) -> None:
     # A slide is moved off its surface by a nanometre, where the rim is acute towards the other one. Only the last one met was
     # known, so that after two landings on the cone a particle less than a nanometre above the base was put below it.
     rng = np.random.default_rng(seed)
     turn = rng.normal(size=4)
-    shape, pose = thud.Cone(0.8, 1.0), thud.Pose(rng.normal(size=3), turn / np.linalg.norm(turn))
+    shape, pose = thud.Cone(radius, half), thud.Pose(rng.normal(size=3), turn / np.linalg.norm(turn))
     inside = rng.uniform(-0.9, 0.9, (4000, 3))
-    inside = inside[thud.contains(shape, inside)][:300]
+    inside = inside[thud.contains(shape, inside)][: 300 if half == 1.0 else 20]
     flies = p.ParticleSystem(
         pose.apply(inside), 4.0 * rng.normal(size=inside.shape), [0, 0, -9.81], response="bounce", bounces=10**6
     )  # fmt: skip
     cone = p.Solid(shape, pose, restitution=0.9)
-    for t in (2.0, 4.0, 6.0):
+    for t in (2.0, 4.0, 6.0) if half == 1.0 else (1.0,):
         off = thud.closest_point(shape, pose.inverse().apply(flies.states(t, [cone]).position), signed=True).distance
         assert off.max() < 1e-6

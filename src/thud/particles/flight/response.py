@@ -203,10 +203,12 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
     if press >= 0.0 and not moves:
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
-    p, other = above(p, n, press), other_side(flights, k, n, span)
-    if dot3(n, other) > -SLIDE_OPPOSED:
-        # And above the other side of a wedge, towards which the normal may point.
-        p = above(p, other, press)
+    # As high above the other side of a wedge, towards which the normal may point.
+    other = other_side(flights, k, n, span)
+    cosine = dot3(n, other)
+    share = 1.0 / (1.0 + cosine) if cosine > -SLIDE_OPPOSED else 0.0
+    both = (n[0] + other[0], n[1] + other[1], n[2] + other[2])
+    p = above(p, (share * both[0], share * both[1], share * both[2]) if share > 0.0 else n, press)
     bend = bending(flights, k, n, v, span)
     lift, off = max(0.5 * (press + bend) * SLIDE_TIME, SLIDE_LIFT), n
     lift = min(lift, max(SLIDE_STEEPEST * math.sqrt(dot3(v, v)), 0.5 * press * SLIDE_TIME, SLIDE_LIFT))

@@ -13,8 +13,8 @@ SLIDE_SOFT = 0.1
 #: How far above the surface a particle slides, a part of its largest coordinate: thousands of its roundoffs.
 SLIDE_HEIGHT = 1e-9
 
-#: Nor is it moved towards a surface that faces it: their normals have a cosine below minus this.
-SLIDE_OPPOSED = 0.9
+#: Nor is it moved off a surface that faces it: their normals have a cosine below minus this, a wedge of 2.6 degrees.
+SLIDE_OPPOSED = 0.999
 
 #: Two surfaces whose normals have a cosine below this may be the sides of a wedge; above it they are taken for one.
 SLIDE_WEDGE = 0.5
