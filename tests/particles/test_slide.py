@@ -302,3 +302,17 @@ def test_nothing_slides_out_of_an_acute_rim(seed: int, radius: float, half: floa
     for t in (2.0, 4.0, 6.0) if half == 1.0 else (1.0,):
         off = thud.closest_point(shape, pose.inverse().apply(flies.states(t, [cone]).position), signed=True).distance
         assert off.max() < 1e-6
+
+
+@pytest.mark.parametrize("angle", [10.0, 25.0, 80.0])
+def test_nothing_slides_out_of_a_wedge(angle: float) -> None:
+    # From sharp ones: sides that face each other with a cosine below -0.9 were not lifted off together.
+    rng = np.random.default_rng(2)
+    turn, rise = rng.normal(size=4), np.tan(np.radians(angle) / 2.0)
+    pose = thud.Pose(rng.normal(size=3), turn / np.linalg.norm(turn))
+    shape = thud.ConvexHull([[x, y, z] for y in (-2, 2) for x, z in ((0, 0), (1, rise), (1, -rise))])
+    inside = np.column_stack([rng.uniform(0.3, 0.9, 100), rng.uniform(-0.3, 0.3, 100), np.zeros(100)])
+    away = pose.apply(rng.normal(size=inside.shape) * [3.0, 0.3, 3.0]) - pose.position
+    there = stone(pose.apply(inside), away, bounces=10**6).states(0.3, [p.Solid(shape, pose, restitution=0.0)])
+    off = thud.closest_point(shape, pose.inverse().apply(there.position), signed=True).distance
+    assert off.max() < 1e-6
