@@ -214,7 +214,7 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
     lift = min(lift, max(SLIDE_STEEPEST * math.sqrt(dot3(v, v)), 0.5 * press * SLIDE_TIME, SLIDE_LIFT))
     if stall >= 2:
         # Between two surfaces: off both of them, and the faster the more often it came to nothing.
-        part = float(stall - 1)
+        part = np.float64(stall - 1)
         off = (part * (n[0] + other[0]), part * (n[1] + other[1]), part * (n[2] + other[2]))
     elif press >= 0.0 and straight and is_plane(elements, e):
         if rate != 0.0:
