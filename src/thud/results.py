@@ -642,9 +642,9 @@ class ParticleStates(Columns):
     _words = (("state", ParticleState),)
 
 
-@dataclass(frozen=True, slots=True)
-class Interference:
-    """Objects that overlap, as seen in images."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Interference(Columns):
+    """Objects that overlap, as seen in images: M pairs, and points of them."""
 
     pairs: Ints
     """(M, 2) objects, the lower first, sorted."""
@@ -679,8 +679,30 @@ class Interference:
     renderer: str
     """What drew them."""
 
-    def __repr__(self) -> str:
-        return f"Interference({len(self.pairs)} pairs, {self.views} views, offset {self.offset:.3g} m)"
+    _unit = "pair"
+    _beside = tuple(
+        (name, "")
+        for name in (
+            "points", "point_pair", "edge_object", "edge", "self_intersecting", "not_closed", "offset", "views", "inward",
+            "passes", "polygons", "fragments", "renderer",
+        )
+    )  # fmt: skip
+
+    def of_pair(self, pair: int) -> Floats:
+        """The points of one row of `pairs`."""
+        return self.points[self.point_pair == pair]
+
+    def _picked_beside(self, index: Any) -> dict[str, Any]:
+        """The points of the pairs that are picked, which count anew; what is of all pairs stays."""
+        rows = np.arange(len(self))[index]
+        first, last = (np.searchsorted(self.point_pair, rows, side) for side in ("left", "right"))
+        own = np.concatenate([np.arange(0), *map(np.arange, first, last)])
+        of_points = {name: getattr(self, name)[own] for name in ("points", "edge_object", "edge")}
+        counted = {"point_pair": np.repeat(np.arange(len(rows)), last - first)}
+        return {name: getattr(self, name) for name, _by in self._beside} | of_points | counted
+
+    def _say(self) -> list[str]:
+        return [f"{self.views} view{'s' * (self.views != 1)}", f"offset {self.offset:.3g} m"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

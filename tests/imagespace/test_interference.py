@@ -120,6 +120,13 @@ def test_coarse_models_reject() -> None:
     assert 0 < quick.polygons < 0.5 * apart.polygons
     with pytest.raises(thud.errors.InvalidInputError, match="coarse"):
         interference([fine, fine], coarse=[coarse])
+    # The argument of the caller is named, not that of the function that makes the model.
+    for wrong in (15, True):
+        with pytest.raises(thud.errors.InvalidInputError, match="coarse: expected models, or one of 6, 14, 18, 26 planes"):
+            interference([fine, fine], coarse=wrong)
+    for ask in (thud.imagespace.contacts, thud.imagespace.piercings):
+        with pytest.raises(thud.errors.InvalidInputError, match=r"seen: expected .M, 2. whole numbers"):
+            ask([fine, fine], None, 3)  # type: ignore[operator]
 
 
 def test_edges_that_reach_no_other_box_hide_nothing() -> None:

@@ -121,6 +121,24 @@ def test_png_files(tmp_path: Path) -> None:
         made.to_png(tmp_path / "none" / "x.png")
 
 
+def test_glb_files_have_no_seams(tmp_path: Path) -> None:
+    # Squares across the border of a tile were left out: a tenth of a ball of patches was missing.
+    trimesh = pytest.importorskip("trimesh")
+
+    def ball(points: np.ndarray) -> np.ndarray:
+        return np.asarray((points**2).sum(axis=1) - 0.25)
+
+    patches = ImplicitPatches.from_field(ball, [-0.6] * 3, [0.6] * 3, 0.6)
+    for collider, area in ((patches, np.pi), (Blobs([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]], [1.0, 1.0]), None)):
+        dose_map(ParticleSystem([0, 0, 3.0], [0, 0, -1.0]), [collider], 0.0, 1.0, resolution=64).to_glb(
+            tmp_path / "dose.glb", "number"
+        )
+        (drawn,) = trimesh.load(tmp_path / "dose.glb").geometry.values()
+        whole = collider.to_mesh(128)
+        area = trimesh.Trimesh(whole.vertices, whole.faces).area if area is None else area
+        assert drawn.area == pytest.approx(area, rel=0.01)
+
+
 def test_glb_files_have_the_map_as_texture(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     pytest.importorskip("PIL")

@@ -167,3 +167,49 @@ def test_bounces_are_checked_also_where_nothing_bounces(bounces) -> None:
     # Only systems that bounce looked at it: a wrong number came out when the response was changed.
     with pytest.raises(InvalidInputError, match="bounces: expected a whole number"):
         p.ParticleSystem([0.0, 0, 1], [0.0, 0, -1], bounces=bounces)
+
+
+def test_what_is_no_collider_part_is_named() -> None:
+    seen = p.impact_map(system(), [p.Rectangle([-1, -1, 0], [2, 0, 0], [0, 2, 0])], 0.0, 2.0, resolution=4)
+    wrong: list[tuple[Any, str]] = [
+        (lambda: p.Solid(None), "shape: expected a thud shape, got a NoneType"),  # type: ignore[arg-type]
+        (lambda: p.Polygon(np.eye(3), holes=3), "holes: expected loops of .K, 3. points, got a int"),  # type: ignore[arg-type]
+        (lambda: p.impact_map(system(), [FLOOR], 0.0, 2.0, textures=3), "textures: expected an array"),  # type: ignore[call-overload]
+        (lambda: seen.spacing("a"), "collider: expected a place from 0 to 0, got 'a'"),  # type: ignore[arg-type]
+    ]
+    for call, message in wrong:
+        with pytest.raises(InvalidInputError, match=message):
+            call()
+
+
+def test_colliders_and_maps_read_in_one_line() -> None:
+    # As dataclasses print, arrays of any size came in full, a line a row.
+    mesh, many = thud.to_mesh(thud.Sphere(1.0)), np.arange(300.0).reshape(100, 3)
+    square = [[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]]
+    colliders = [
+        FLOOR, p.Rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], material=p.materials.glass()), p.Disc([0, 0, 0], [0, 0, 1], 1.0),
+        p.Polygon(square, holes=[[[1, 1, 0], [2, 1, 0], [1, 2, 0]]]), p.Quadric.ellipsoid([0, 0, 0], [1, 2, 3]),
+        p.Blobs(many, 1.0), p.Skeleton(np.stack([many, many + 1.0], axis=1), 1.0), p.Solid(thud.Box([1, 1, 1])),
+        p.Mesh(mesh, texture_coordinates=np.random.default_rng(1).uniform(size=(len(mesh.vertices), 2))),
+        p.Surface(thud.terrain.from_heights(np.zeros((9, 9)), 1.0).surface),
+    ]  # fmt: skip
+    for collider in colliders:
+        said = repr(collider)
+        assert said.startswith(type(collider).__name__ + "(")
+        assert "\n" not in said
+        assert len(said) < 250
+    assert repr(FLOOR) == "Plane(point=[0.0, 0.0, 0.0], normal=[0.0, 0.0, 1.0], restitution=0.5, friction=0)"
+    assert "centers=<100 x 3 numbers>" in repr(colliders[5])
+    assert repr(p.ColliderSet(colliders)) == "ColliderSet(10 colliders)"
+    falls, plate = system(position=[0.5, 0.5, 1.0]), colliders[1]
+    assert repr(p.impact_map(falls, [plate], 0.0, 2.0, resolution=(8, 4))) == (
+        "ImpactMap(1 collider, 8 x 4 pixels each, 1 hit, float, from 0 s, to 2 s)"
+    )
+    by_particle = p.impact_map(falls, [plate], 0.0, 2.0, layout="particle")
+    assert repr(by_particle) == "ImpactMap(1 particle, 1 hit, float, from 0 s, to 2 s)"
+
+
+def test_words_for_states_are_public() -> None:
+    assert system().states(0.5, [FLOOR]).state[0] == p.ParticleState.FLYING
+    assert isinstance(system().impacts([FLOOR], 0.0, 2.0), p.ParticleImpacts)
+    assert isinstance(system().states(0.5), p.ParticleStates)

@@ -329,6 +329,7 @@ def test_equal_materials_are_one() -> None:
         (([[1.0]], [[1.0]], [[1.0]]), "frequencies: expected shape"),
         (("low", [1.0], [1.0]), "frequencies: expected numbers"),
         (([1.0], [1.0], [1.0], 5), "name: expected a string"),
+        (([1.0], [1.0], [1.0], "x", "plate"), "shapes: expected the ModeShapes of a body, or None, got a str"),
     ],
 )
 def test_a_material_that_cannot_be(arguments: tuple[Any, ...], message: str) -> None:
@@ -354,6 +355,8 @@ def test_a_material_that_cannot_be(arguments: tuple[Any, ...], message: str) -> 
         ({"t0": np.inf}, "t0: "),
         ({"t0": 1e300}, "t0: expected one number of seconds"),
         ({"t1": -1.0}, "t1: expected at least t0"),
+        # Seconds were added to a list until there was no memory left.
+        ({"t1": 1e9}, "t1: 4.8e.13 samples in one array; expected at most 1073741824: take `sound_blocks`"),
         ({"rate": 0}, "rate: "),
         ({"rate": 48000.0}, "rate: expected a whole number"),
         ({"gain": np.nan}, "gain: "),
@@ -380,14 +383,32 @@ def test_blocks_refuse_before_the_first_one() -> None:
     system, colliders = storm(8, 5, 0.0, 1.0, 1), as_colliders([BELL])
     for change, message in (
         ({"block_seconds": 0.0}, "block_seconds: "),
+        ({"t1": 1e9, "block_seconds": 1e9}, "block_seconds: 4.8e.13 samples in one array"),
         ({"warm": -1.0}, "warm: "),
         ({"strength": [1.0]}, "strength: expected a function"),
         ({"place": [[0.5, 0.5]]}, "place: expected a function"),
     ):
         with pytest.raises(InvalidInputError, match=message):
-            sound_blocks(system, colliders, 0.0, 1.0, **change)  # type: ignore[arg-type]
+            sound_blocks(**({"system": system, "colliders": colliders, "t0": 0.0, "t1": 1.0} | change))  # type: ignore[arg-type]
+    for nothing in (None, arrays(system)):
+        with pytest.raises(InvalidInputError, match="system: expected a ParticleSystem"):
+            sound_blocks(nothing, colliders, 0.0, 1.0)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="materials: row 0 is a str"):
         sound_blocks(system, as_colliders(["tin"]), 0.0, 1.0)
+
+
+def test_what_is_not_heard_at_all_is_not_asked_for() -> None:
+    # A second at a time was asked for, however many there were.
+    system, colliders = storm(8, 5, 0.0, 1.0, 1), as_colliders([BELL])
+    (whole,) = sound_blocks(system, colliders, 0.5, 1.0, warm=1e10)
+    (part,) = sound_blocks(system, colliders, 0.5, 1.0, warm=2.0)
+    assert error_decibels(whole, part, float(np.abs(part).max())) < -200.0
+
+
+def test_ground_without_a_tone() -> None:
+    for depth in (1e-9, 1e9):
+        with pytest.raises(InvalidInputError, match="depth, shear_speed: of such a layer none of the"):
+            materials.earth(depth)
 
 
 @pytest.mark.parametrize(
@@ -430,8 +451,8 @@ def test_a_given_gain_is_kept_and_never_clips(tmp_path: Path) -> None:
     assert written.gain == 0.9 / peak
     assert np.abs(soundfile.read(path)[0]).max() == pytest.approx(0.9, abs=1e-6)
     before = path.read_bytes()
-    with pytest.raises(InvalidInputError, match="of full scale"):
-        write_sound(path, system, colliders, 0.0, 0.5, gain=1.1 / peak)
+    with pytest.raises(InvalidInputError, match=r"of full scale.*give a gain below 0[.]"):
+        write_sound(path, system, colliders, 0.0, 0.5, gain=-1.1 / peak)
     assert path.read_bytes() == before
     written = write_sound(path, system, colliders, 0.0, 0.5, gain=3.0 / peak, subtype="FLOAT")
     assert np.abs(soundfile.read(path)[0]).max() == pytest.approx(3.0, abs=1e-6)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import thud
 from thud.errors import InvalidInputError
+from thud.particles.maps.drawn import collider_triangles
 
 pytest.importorskip("matplotlib")
 import matplotlib as mpl
@@ -93,10 +96,66 @@ def test_results_rays_poses_and_points_are_drawn() -> None:
     mpl.pyplot.close("all")
 
 
-def test_what_cannot_be_drawn_is_named() -> None:
+def test_particles_their_colliders_and_what_images_show_are_drawn() -> None:
+    # None of them was: the page says that results are.
+    p = thud.particles
+    hail = p.ParticleSystem([[0.5, 0.5, 5.0], [0.2, 0.4, 6.0]], [0.0, 0.0, -1.0])
+    plate = p.Rectangle([0.0, 0.0, 1.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    hits = hail.impacts([plate], 0.0, 9.0)
+    axes = thud.plot(plate, hits, hail.states(1.0), normals=0.5)
+    (arrows,) = drawn(axes, Line3DCollection)
+    np.testing.assert_allclose(np.array(arrows._segments3d)[:, 0], hits.point)
+    np.testing.assert_allclose(limits(axes), [[0.0, 2.0], [0.0, 1.0], [1.0, 5.0]], atol=1e-6)
+    again = thud.plot(p.impact_map(hail, [plate], 0.0, 9.0, resolution=8).decode())
+    np.testing.assert_allclose(limits(again)[2], [1.0, 1.0], atol=0.1)
+    ball, box, far = BALL.to_mesh(), BOX.to_mesh(), thud.Pose([[0, 0, 0], [0.6, 0, 0]])
+    seen = thud.imagespace.interference([ball, box], far, resolution=64)
+    thud.plot(seen, thud.imagespace.contacts([ball, box], far, seen))
+    world = thud.World()
+    world.add(BOX)
+    thud.plot(world, world.cast(BALL, thud.Pose([0.0, 0.0, 3.0]), [0.0, 0.0, -4.0]))
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    colliders = [
+        p.Plane([0, 0, 0], [0, 0, 1]), p.Disc([1, 1, 1], [0, 0, 1], 0.5), p.Polygon([[0, 0, 2], [1, 0, 2], [0, 1, 2]]),
+        p.Quadric.ellipsoid([3, 0, 0], [1, 2, 1]), p.Blobs([[0, 3, 0]], 1.0), p.Skeleton([[[-1, 0, 0], [1, 0, 0]]], 0.6),
+        p.Solid(BOX), p.Mesh(ball), p.Surface(thud.terrain.from_heights(np.zeros((9, 9)), 1.0).surface),
+        p.ImplicitPatches(corners, [[0, 1, 2, 3]], [[-1, -1, -1, 0.5, -1, -1, 0.5, -1, 0.5, 1]]),
+    ]  # fmt: skip
+    for collider in colliders:
+        (one,) = drawn(thud.plot(collider), Poly3DCollection)
+        assert len(one.get_facecolor()) > 10, collider
+        mpl.pyplot.close("all")
+    assert len(drawn(thud.plot(p.ColliderSet(colliders)), Poly3DCollection)) == len(colliders)
+    mpl.pyplot.close("all")
+
+
+def test_rims_and_holes_are_drawn() -> None:
+    # A chart is a square, and all of it was drawn.
+    p = thud.particles
+    square, hole = [[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]], [[1, 1, 0], [3, 1, 0], [3, 2, 0], [1, 2, 0]]
+    for collider, area in (
+        (p.Disc([1, 1, 1], [0, 0.6, 0.8], 2.0), 4.0 * np.pi),
+        (p.Polygon(square, holes=[hole]), 14.0),
+        (p.Solid(thud.Cone(1.0, 1.0)), np.pi * (1.0 + np.sqrt(5.0))),
+        (p.Solid(thud.Compound([BALL, BALL], thud.Pose([[0, 0, 0], [2, 0, 0]]))), 2.0 * 4.0 * np.pi * 0.16),
+        (p.Quadric.ellipsoid([0, 0, 0], [1, 1, 1], clip=[[0, 0, 1, 0]]), 2.0 * np.pi),
+    ):
+        corners = collider_triangles(collider)
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        assert 0.5 * np.linalg.norm(across, axis=1).sum() == pytest.approx(area, rel=0.02), collider
+
+
+def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:
     for wrong in ("text", 3.0, (BOX, BALL, BOX), np.zeros(3)):
         with pytest.raises(InvalidInputError, match="cannot draw"):
             thud.plot(wrong)
+    with pytest.raises(InvalidInputError, match="points: row 0 is not finite"):
+        thud.plot(np.full((3, 3), np.nan))
+    with pytest.raises(InvalidInputError, match=r"file: expected a name that ends in .png"):
+        thud.plot(BOX, file=tmp_path / "box.foo")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        thud.plot(BOX, file=tmp_path / "none" / "box.png")
+    assert not list(tmp_path.iterdir())
     with pytest.raises(InvalidInputError, match="something to draw"):
         thud.plot()
     with pytest.raises(InvalidInputError, match="ax"):

@@ -61,7 +61,7 @@ class Columns:
             if not -len(self) <= index < len(self):
                 raise IndexError(f"row {index} of a {_name(self)} of {len(self)}")
             if len(self._shape()) == 1:
-                return self._row(int(index))
+                return self._row(int(index) % len(self))
         elif not isinstance(index, slice):
             index = np.asarray(index)
             if index.ndim != 1 or (index.size and index.dtype.kind not in "bi"):

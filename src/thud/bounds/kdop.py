@@ -29,7 +29,7 @@ _EDGES = ((1, 1, 0), (1, 0, 1), (0, 1, 1), (1, -1, 0), (1, 0, -1), (0, 1, -1))
 def directions(k: int) -> Array:
     """(k / 2, 3) the directions of a k-DOP; their opposites are the other half."""
     if k not in SIZES:
-        raise InvalidInputError(f"kdop_k: expected one of {SIZES}, got {k!r}")
+        raise InvalidInputError(f"k: expected one of {SIZES}, got {k!r}")
     rows = _AXES + {6: (), 14: _CORNERS, 18: _EDGES, 26: _CORNERS + _EDGES}[k]
     return np.array(rows, dtype=np.float64)  # writable, since kernels take no other
 

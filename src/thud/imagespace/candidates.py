@@ -28,14 +28,14 @@ def overlap_boxes(boxes: Floats, pairs: Ints) -> Floats:
     return np.concatenate([np.maximum(a[:, :3], b[:, :3]), np.minimum(a[:, 3:], b[:, 3:])], axis=1)
 
 
-def pair_keys(pairs: Any, count: int) -> Ints:
+def pair_keys(pairs: Any, count: int, name: str = "pairs") -> Ints:
     """The pairs as numbers, the lower object first."""
     rows = np.asarray(pairs)
     if rows.ndim != 2 or rows.shape[1] != 2 or (rows.size and rows.dtype.kind not in "iu"):
-        raise InvalidInputError(f"pairs: expected (M, 2) whole numbers, got {rows.dtype} of shape {rows.shape}")
+        raise InvalidInputError(f"{name}: expected (M, 2) whole numbers, got {rows.dtype} of shape {rows.shape}")
     wrong = ((rows < 0) | (rows >= count)).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InvalidInputError(f"pairs: row {row} is {rows[row].tolist()}; expected numbers from 0 to {count - 1}")
+        raise InvalidInputError(f"{name}: row {row} is {rows[row].tolist()}; expected numbers from 0 to {count - 1}")
     rows = rows.astype(np.int64)
     return rows.min(axis=1) * count + rows.max(axis=1)

@@ -62,6 +62,10 @@ def coarse_levels(coarse: Any, meshes: list[TriangleMesh]) -> list[list[Triangle
     if coarse is None:
         return []
     if isinstance(coarse, (int, np.integer)):
+        if isinstance(coarse, bool) or coarse not in COARSE_PLANES:
+            raise InvalidInputError(
+                f"coarse: expected models, or one of {', '.join(map(str, COARSE_PLANES))} planes, got {coarse!r}"
+            )
         made: dict[int, TriangleMesh] = {}
         for mesh in meshes:
             made.setdefault(id(mesh), coarse_model(mesh, int(coarse)) if id(mesh) not in made else mesh)

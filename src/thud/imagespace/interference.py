@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
@@ -113,7 +112,7 @@ def interference(
     finally:
         raster.release()
     if pairs is not None:
-        result = _only(result, np.isin(result.pairs[:, 0] * len(chosen) + result.pairs[:, 1], asked))
+        result = result[np.isin(result.pairs[:, 0] * len(chosen) + result.pairs[:, 1], asked)]
     for rough in before:
         # What drawing the coarse models took counts, too.
         result = replace(
@@ -148,18 +147,8 @@ def _exactly(
     ]
     pairs = candidates[np.array(touch, bool)]
     keys, seen = (p[:, 0] * len(meshes) + p[:, 1] for p in (pairs, result.pairs))
-    result = _only(result, np.isin(seen, keys))
+    result = result[np.isin(seen, keys)]
     places = np.flatnonzero(np.isin(keys, seen))
     pixels = np.zeros(len(pairs), np.int64)
     pixels[places] = result.pixels
     return replace(result, pairs=pairs, pixels=pixels, point_pair=places[result.point_pair])
-
-
-def _only(result: Interference, kept: npt.NDArray[np.bool_]) -> Interference:
-    """Some of the pairs, and their points."""
-    points = kept[result.point_pair]
-    renumber = np.cumsum(kept) - 1
-    return replace(
-        result, pairs=result.pairs[kept], pixels=result.pixels[kept], points=result.points[points],
-        point_pair=renumber[result.point_pair[points]], edge_object=result.edge_object[points], edge=result.edge[points],
-    )  # fmt: skip

@@ -48,7 +48,7 @@ def checked_pairs(seen: Any, count: int) -> Ints:
     """(M, 2) pairs of what was seen, the lower object first, sorted, each once."""
     if isinstance(seen, Interference):
         seen = seen.pairs
-    keys = np.unique(pair_keys(np.empty((0, 2), np.int64) if np.size(seen) == 0 else seen, count))
+    keys = np.unique(pair_keys(np.empty((0, 2), np.int64) if np.size(seen) == 0 else seen, count, "seen"))
     pairs = np.column_stack([keys // max(count, 1), keys % max(count, 1)])
     same = pairs[:, 0] == pairs[:, 1]
     if same.any():

@@ -19,6 +19,9 @@ _NAMES = {
     "MapImpacts": "thud.particles.maps.map_result",
     "Material": "thud.particles.sound.materials",
     "Mesh": "thud.particles.colliders.mesh",
+    "ParticleImpacts": "thud.results",
+    "ParticleState": "thud.results",
+    "ParticleStates": "thud.results",
     "ParticleSystem": "thud.particles.flight.system",
     "Plane": "thud.particles.colliders.planar",
     "Polygon": "thud.particles.colliders.planar",
@@ -36,6 +39,7 @@ _NAMES = {
     "splat": "thud.particles.maps.textures",
     "surface_points": "thud.particles.maps.parameters",
     "texture_at": "thud.particles.maps.textures",
+    "WrittenSound": "thud.particles.sound.sound_file",
     "write_sound": "thud.particles.sound.sound_file",
 }
 
@@ -54,6 +58,9 @@ __all__ = [
     "MapImpacts",
     "Material",
     "Mesh",
+    "ParticleImpacts",
+    "ParticleState",
+    "ParticleStates",
     "ParticleSystem",
     "Plane",
     "Polygon",
@@ -63,6 +70,7 @@ __all__ = [
     "Skeleton",
     "Solid",
     "Surface",
+    "WrittenSound",
     "dose_map",
     "impact_coordinates",
     "impact_map",
@@ -99,8 +107,9 @@ if TYPE_CHECKING:
     from thud.particles.sound.inputs import SilentSoundWarning
     from thud.particles.sound.listener import Listener
     from thud.particles.sound.materials import Material
-    from thud.particles.sound.sound_file import write_sound
+    from thud.particles.sound.sound_file import WrittenSound, write_sound
     from thud.particles.sound.synthesis import render_sound, sound_blocks
+    from thud.results import ParticleImpacts, ParticleState, ParticleStates
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ from thud.shapes.shape import IDENTITY
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BspWalk:
     """The way of a point to its cell."""
 
@@ -50,6 +50,9 @@ class BspWalk:
     planes: Floats
     """(D, 4) [A B C D] of the planes, turned so that the cell is where A x + B y + C z + D >= 0: the convex region."""
     cell: int
+
+    def __repr__(self) -> str:
+        return f"BspWalk({len(self.nodes)} nodes to cell {self.cell})"
 
 
 class MeshBsp:

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thud._core.arrays import Floats
+from thud._core.arrays import Floats, finite_array
+from thud._core.atomic import replaced_path
 from thud.bounds.volumes import Aabb, BoundingSphere, Kdop, Obb, Volume
 from thud.errors import InvalidInputError, MissingExtraError, UnboundedShapeError
+from thud.particles.colliders.collider import Collider
+from thud.particles.colliders.collider_set import ColliderSet
+from thud.particles.maps.drawn import collider_triangles
+from thud.particles.maps.map_result import MapImpacts
 from thud.pose import Pose, as_poses
 from thud.report.plot_partitions import PARTITIONS, draw_partition
 from thud.results import (
@@ -20,9 +25,13 @@ from thud.results import (
     Distances,
     ImageContacts,
     Impacts,
+    Interference,
+    ParticleImpacts,
+    ParticleStates,
     Piercings,
     RayCrossings,
     RayHits,
+    WorldCasts,
     WorldClosestPoints,
     WorldContacts,
     WorldDistances,
@@ -81,8 +90,6 @@ class _Scene:
 
     def shape(self, shape: Shape, poses: Floats, alpha: float) -> None:
         """At each pose, in one colour."""
-        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
         color = self.color()
         if isinstance(shape, HalfSpace):
             self.later.append(lambda: self._plane(shape, poses, color))
@@ -92,16 +99,21 @@ class _Scene:
         except UnboundedShapeError:
             raise InvalidInputError("plot: a compound with a HalfSpace is unbounded; draw its shapes one by one") from None
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-        if len(faces) > _MOST_TRIANGLES:
-            faces = faces[np.linspace(0, len(faces) - 1, _MOST_TRIANGLES).astype(np.int64)]
         for pose in Pose.from_rows(poses):
-            corners = pose.apply(vertices)[faces]
-            self.reach(corners)
-            across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-            light = 0.65 + 0.35 * (across @ _SUN)
-            colors = np.column_stack([np.clip(light[:, None] * color, 0.0, 1.0), np.full(len(light), alpha)])
-            self.axes.add_collection3d(Poly3DCollection(corners, facecolors=colors, edgecolors="none"))
+            self.triangles(pose.apply(vertices)[faces], color, alpha)
+
+    def triangles(self, corners: Floats, color: Floats, alpha: float) -> None:
+        """(F, 3, 3), shaded."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        if len(corners) > _MOST_TRIANGLES:
+            corners = corners[np.linspace(0, len(corners) - 1, _MOST_TRIANGLES).astype(np.int64)]
+        self.reach(corners)
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+        light = 0.65 + 0.35 * (across @ _SUN)
+        colors = np.column_stack([np.clip(light[:, None] * color, 0.0, 1.0), np.full(len(light), alpha)])
+        self.axes.add_collection3d(Poly3DCollection(corners, facecolors=colors, edgecolors="none"))
 
     def _plane(self, shape: HalfSpace, poses: Floats, color: Floats) -> None:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -216,12 +228,19 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
     elif isinstance(thing, (RayHits, WorldRayHits, ClosestPoints, WorldClosestPoints)):
         hit = np.isfinite(thing.distance)
         scene.points(thing.point[hit], thing.normal[hit] if hasattr(thing, "normal") else None)
-    elif isinstance(thing, (Impacts, WorldImpacts)):
+    elif isinstance(thing, (Impacts, WorldImpacts, WorldCasts, ParticleImpacts)):
         hit = np.isfinite(thing.time)
         scene.points(thing.point[hit], thing.normal[hit])
     elif isinstance(thing, (Distances, WorldDistances)):
         near = np.isfinite(thing.distance).ravel()
         scene.lines(np.stack([thing.point_a.reshape(-1, 3)[near], thing.point_b.reshape(-1, 3)[near]], axis=1))
+    elif isinstance(thing, (Interference, MapImpacts, ParticleStates)):
+        scene.points(thing.points if isinstance(thing, Interference) else _places(thing))
+    elif isinstance(thing, Collider):
+        scene.triangles(collider_triangles(thing), scene.color(), alpha)
+    elif isinstance(thing, ColliderSet):
+        for collider in thing.colliders:
+            _draw(scene, collider, alpha)
     elif isinstance(thing, Pose):
         for k, color in enumerate(np.eye(3) * 0.8):
             tips = thing.rows[:, 9:] + (0.3 * scene.size) * thing.rows[:, [k, 3 + k, 6 + k]]
@@ -231,12 +250,17 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
     elif isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[1], (RayHits, WorldRayHits)):
         _rays(scene, np.asarray(thing[0], dtype=np.float64), thing[1])
     elif isinstance(thing, np.ndarray) and thing.ndim == 2 and thing.shape[1] == 3:
-        scene.points(thing.astype(np.float64))
+        scene.points(finite_array(thing, "points"))
     else:
         raise InvalidInputError(
             f"plot: cannot draw a {type(thing).__name__}; expected shapes, (shape, pose), worlds, results, (origins, hits of "
-            "rays), bounding volumes, partitions, poses, or (N, 3) points"
+            "rays), bounding volumes, partitions, colliders, poses, or (N, 3) points"
         )
+
+
+def _places(thing: MapImpacts | ParticleStates) -> Floats:
+    places = thing.position if isinstance(thing, ParticleStates) else thing.point
+    return np.asarray(places[np.isfinite(places).all(axis=1)])
 
 
 def _rays(scene: _Scene, origins: Floats, hits: RayHits | WorldRayHits) -> None:
@@ -244,6 +268,16 @@ def _rays(scene: _Scene, origins: Floats, hits: RayHits | WorldRayHits) -> None:
     starts = np.broadcast_to(origins, hits.point.shape)[hit]
     scene.lines(np.stack([starts, hits.point[hit]], axis=1))
     scene.points(hits.point[hit], hits.normal[hit])
+
+
+def _picture_kind(file: str | Path) -> str:
+    """What the name's suffix says, known before anything is drawn."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kind = Path(file).suffix[1:].lower()
+    if kind not in FigureCanvasBase.get_supported_filetypes():
+        raise InvalidInputError(f"file: expected a name that ends in .png, .pdf, .svg or .jpg, got {str(file)!r}")
+    return kind
 
 
 def plot(
@@ -262,7 +296,7 @@ def plot(
     ----------
     things : shapes; (shape, pose) with one pose or many; worlds; results (contacts with their normals, hits of rays, distances
         as lines, impacts); (origins, hits) for rays as lines; bounding volumes of `thud.bounds` as wires; partitions
-        (`thud.partitions`); poses as three axes, x red, y green, z blue; (N, 3) arrays as points
+        (`thud.partitions`); colliders of particles; poses as three axes, x red, y green, z blue; (N, 3) arrays as points
     ax : a 3D axes of matplotlib to draw into; None for a new figure
     file : where to write the picture, by its suffix; None to leave it to the caller
     alpha : how opaque shapes are, 0 to 1
@@ -281,6 +315,7 @@ def plot(
         raise MissingExtraError.for_package("matplotlib", "app") from None
     if not things:
         raise InvalidInputError("plot: expected something to draw")
+    kind = None if file is None else _picture_kind(file)
     figure = None
     if ax is None:
         figure = plt.figure(figsize=(7.0, 6.0))
@@ -303,7 +338,8 @@ def plot(
     ax.view_init(elevation, azimuth)
     ax.set(xlabel="x, m", ylabel="y, m", zlabel="z, m", title=title)
     if file is not None:
-        ax.figure.savefig(file, dpi=130, bbox_inches="tight")
+        with replaced_path(file) as temporary:
+            ax.figure.savefig(temporary, dpi=130, bbox_inches="tight", format=kind)
         if figure is not None:
             plt.close(figure)
     return ax

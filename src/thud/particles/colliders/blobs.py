@@ -18,7 +18,7 @@ from thud.particles.colliders.field_collider import FieldCollider, checked_thres
 from thud.particles.colliders.frame import widened
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Blobs(FieldCollider):
     """The surface f(p) = threshold, f a sum over balls of strength (1 - |p - centre|^2 / radius^2)^3 inside each.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from thud._core.arrays import finite_array
 from thud.errors import InvalidInputError
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from thud.particles.sound.materials import Material
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Collider:
     """A surface that particles hit from either side.
 
@@ -32,6 +34,13 @@ class Collider:
     friction: float = 0.0
     material: Material | None = None
 
+    def __repr__(self) -> str:
+        """One line: what it is, then how it responds; of large arrays their shapes."""
+        response = {field.name for field in fields(Collider)}
+        shown = [field.name for field in sorted(fields(self), key=lambda field: field.name in response) if field.repr]
+        said = [(name, getattr(self, name)) for name in shown]
+        return f"{type(self).__name__}({', '.join(f'{name}={_say(value)}' for name, value in said if value is not None)})"
+
     def check_response(self) -> None:
         """Check restitution and friction; called by each collider when it is made."""
         for name in ("restitution", "friction"):
@@ -48,3 +57,13 @@ class Collider:
                     f"material: expected a Material or None, got {self.material!r}; thud.particles.materials has makers of "
                     "named ones, such as sheet_metal()"
                 )
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_say, value))})"
+    if not isinstance(value, np.ndarray):
+        return f"{value:g}" if isinstance(value, float) else repr(value)
+    if value.size > 16:
+        return f"<{' x '.join(map(str, value.shape))} numbers>"
+    return str([float(f"{x:.6g}") for x in value]) if value.ndim == 1 else f"[{', '.join(map(_say, value))}]"

@@ -35,6 +35,9 @@ class ColliderSet:
     def __init__(self, colliders: Iterable[Any]) -> None:
         self.colliders: tuple[Collider, ...] = tuple(as_collider(c, row) for row, c in enumerate(colliders))
 
+    def __repr__(self) -> str:
+        return f"ColliderSet({len(self)} colliders)"
+
     def __len__(self) -> int:
         return len(self.colliders)
 

@@ -16,7 +16,7 @@ from thud.particles.tolerances import LARGEST
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FieldCollider(Collider, ABC):
     """The surface where a field has one value: `Blobs`, `Skeleton`, `ImplicitPatches`."""
 

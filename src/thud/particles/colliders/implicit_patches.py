@@ -21,7 +21,7 @@ from thud.particles.colliders.tolerances import PATCHES_CLEAR
 from thud.particles.tolerances import LARGEST
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImplicitPatches(FieldCollider):
     """The surface f(p) = 0 of polynomials in tetrahedra, in Bernstein-Bezier form; f < 0 is inside.
 

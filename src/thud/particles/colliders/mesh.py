@@ -18,7 +18,7 @@ from thud.pose import PoseLike
 from thud.shapes.triangle_mesh import TriangleMesh
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh(Collider):
     """The triangles of a mesh, each two-sided; open or closed.
 

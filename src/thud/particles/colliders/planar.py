@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ def _unit(normal: npt.ArrayLike) -> Floats:
     return vector / length
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plane(Collider):
     """An unbounded plane.
 
@@ -54,7 +54,7 @@ class Plane(Collider):
         return [planar(PLANE, point, u, v, 0.0, box)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rectangle(Collider):
     """A rectangle, or a parallelogram: origin + s edge_u + t edge_v, s and t from 0 to 1.
 
@@ -81,7 +81,7 @@ class Rectangle(Collider):
         return [planar(RECTANGLE, o, u, v, size, box_of(np.array([o, o + u, o + v, o + u + v])))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Disc(Collider):
     """A disc: c(p) = radius - |p - center| >= 0.
 
@@ -111,7 +111,7 @@ class Disc(Collider):
         return [planar(DISC, center, u * self.radius, v * self.radius, self.radius, box)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Polygon(Collider):
     """A planar polygon with holes, of any shape: what lies in an odd number of its loops.
 
@@ -126,6 +126,8 @@ class Polygon(Collider):
 
     def __post_init__(self) -> None:
         self.check_response()
+        if isinstance(self.holes, str) or not isinstance(self.holes, Iterable):
+            raise InvalidInputError(f"holes: expected loops of (K, 3) points, got a {type(self.holes).__name__}")
         loops = [as_points(self.vertices, "vertices", limit=LARGEST)] + [
             as_points(hole, f"holes[{k}]", limit=LARGEST) for k, hole in enumerate(self.holes)
         ]

@@ -40,7 +40,7 @@ def _radii(value: npt.ArrayLike, name: str, count: int) -> Floats:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quadric(Collider):
     """A quadric surface.
 

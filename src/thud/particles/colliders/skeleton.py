@@ -17,7 +17,7 @@ from thud.particles.colliders.field_collider import FieldCollider, checked_thres
 from thud.particles.colliders.frame import widened
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Skeleton(FieldCollider):
     """The surface f(p) = threshold, f the kernel of `Blobs` convolved along line segments.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, UnsupportedQueryError
-from thud.pairing.families import PACKED
+from thud.pairing.families import PACKED, as_shape
 from thud.pairing.leaves import leaves
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.element import Element
@@ -18,7 +18,7 @@ from thud.pose import PoseLike, as_poses
 from thud.shapes.shape import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE, Part, Shape
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solid(Collider):
     """The surface of a convex shape, or of the parts of a compound.
 
@@ -50,7 +50,7 @@ Piece = Plane | Rectangle | Disc | Polygon | Quadric
 
 def surface_pieces(shape: Shape, row: Floats) -> list[Piece]:
     """Planes and quadrics that make up the surface of a shape at a pose row of 12."""
-    if shape.family not in PACKED:
+    if as_shape(shape, "shape").family not in PACKED:
         raise UnsupportedQueryError(
             f"shape: {type(shape).__name__} is not made of planes and quadrics; use particles.Mesh or particles.Surface"
         )

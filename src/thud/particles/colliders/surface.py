@@ -22,7 +22,7 @@ from thud.terrain.surface import DisplacedSurface
 _BITS = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Surface(Collider):
     """The sheet of a displaced surface, two-sided: its bilinear patches, without the ground below.
 

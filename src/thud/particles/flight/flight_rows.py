@@ -42,7 +42,8 @@ class FlightRows(NamedTuple):
     status: npt.NDArray[np.uint8]
     """(R,) 1 where a search ended at its limit."""
     slope: Floats
-    """(R, 3) unit normal of the plane that the particle slides on."""
+    """(R, 6) unit normal of what the particle slides on or has bounced off, then that of what it met before it and that faces
+    another way; 0 where there is none."""
 
 
 def new_rows(size: int) -> FlightRows:
@@ -50,7 +51,7 @@ def new_rows(size: int) -> FlightRows:
     return FlightRows(
         np.zeros((size, ROW), np.int64), np.empty((size, 4)), np.empty((size, 10)), np.empty((size, 3)),
         np.empty((size, 2), np.int64), np.empty(size), np.empty((size, 2), np.int64), np.empty((size, 3)),
-        np.empty(size, np.uint8), np.zeros((size, 3)),
+        np.empty(size, np.uint8), np.zeros((size, 6)),
     )  # fmt: skip
 
 

@@ -41,9 +41,11 @@ from thud.particles.flight.tolerances import (
     SLIDE_OPPOSED,
     SLIDE_SOFT,
     SLIDE_STALLS,
+    SLIDE_STEEPEST,
     SLIDE_STOPPED,
     SLIDE_STUCK,
     SLIDE_TIME,
+    SLIDE_WEDGE,
 )
 from thud.particles.tolerances import RESTING_SPEED
 
@@ -143,13 +145,42 @@ def above(p, n, press):
 
 
 @exact_device
+def other_side(flights, k, n, span):
+    """The normal of the other side of a wedge whose one side has normal n: what the particle has met before this flight, or
+    before that, and that faces another way; 0 if there is none. A long flight through the air has led it elsewhere."""
+    none = (0.0, 0.0, 0.0)
+    if flights.row[k, MODE] == FREE and (flights.last[k, 0] < 0 or span >= SLIDE_TIME):
+        return none
+    before = row3(flights.slope, k, 0)
+    if dot3(n, before) < SLIDE_WEDGE:
+        return before
+    further = row3(flights.slope, k, 3)
+    return further if dot3(n, further) < SLIDE_WEDGE else none
+
+
+@exact_device
+def bending(flights, k, n, v, span):
+    """By how much a surface that bends towards a particle with velocity v presses beside the acceleration, m/s^2: by what its
+    normal has turned in the hop that lands here. 0 where it bends away, or is another surface."""
+    before = row3(flights.slope, k, 0)
+    if flights.row[k, MODE] != HOP or not span > 0.0 or dot3(n, before) < SLIDE_WEDGE:
+        return 0.0
+    return max(0.0, -dot3(v, (n[0] - before[0], n[1] - before[1], n[2] - before[2])) / span)
+
+
+@exact_device
+def keep_sides(flights, kept, n, other):
+    """Row `kept` has left a surface of normal n, in a wedge with another."""
+    for axis in range(3):
+        flights.slope[kept, axis], flights.slope[kept, 3 + axis] = n[axis], other[axis]
+
+
+@exact_device
 def hop(flights, k, kept, p, v, a, n, lift, w, span, impacts):
     """Row `kept` becomes a hop off a surface, along n with the speed `lift`, into the air with all of the acceleration a."""
     out = (v[0] + lift * n[0], v[1] + lift * n[1], v[2] + lift * n[2])
     none = np.int64(-1)
     next_flight(flights, k, kept, p, out, a, w, span, np.int64(HOP), impacts, none, none)
-    for axis in range(3):
-        flights.slope[kept, axis] = n[axis]
 
 
 @exact_kernel(inner="flights, i8, i8, elements, i8, vec3, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
@@ -172,17 +203,19 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
     if press >= 0.0 and not moves:
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
-    p = above(p, n, press)
-    if flights.row[k, MODE] != FREE:
-        # And above what it has slid on until now.
-        m = row3(flights.slope, k, 0)
-        if dot3(n, m) > -SLIDE_OPPOSED:
-            p = above(p, m, press)
-    lift = max(0.5 * press * SLIDE_TIME, SLIDE_LIFT)
+    # As high above the other side of a wedge, towards which the normal may point.
+    other = other_side(flights, k, n, span)
+    cosine = dot3(n, other)
+    share = 1.0 / (1.0 + cosine) if cosine > -SLIDE_OPPOSED else 0.0
+    both = (n[0] + other[0], n[1] + other[1], n[2] + other[2])
+    p = above(p, (share * both[0], share * both[1], share * both[2]) if share > 0.0 else n, press)
+    bend = bending(flights, k, n, v, span)
+    lift, off = max(0.5 * (press + bend) * SLIDE_TIME, SLIDE_LIFT), n
+    lift = min(lift, max(SLIDE_STEEPEST * math.sqrt(dot3(v, v)), 0.5 * press * SLIDE_TIME, SLIDE_LIFT))
     if stall >= 2:
-        # Between two surfaces: off both of them.
-        m = row3(flights.slope, k, 0)
-        n = (n[0] + m[0], n[1] + m[1], n[2] + m[2])
+        # Between two surfaces: off both of them, and the faster the more often it came to nothing.
+        part = np.float64(stall - 1)
+        off = (part * (n[0] + other[0]), part * (n[1] + other[1]), part * (n[2] + other[2]))
     elif press >= 0.0 and straight and is_plane(elements, e):
         if rate != 0.0:
             until, stops = dragged_edge_time(elements, e, p, v, along, rate), dragged_stop(v, along, rate)
@@ -190,13 +223,13 @@ def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, im
             until = edge_time(elements, e, p, v, along)
         if until > 0.0:
             next_flight(flights, k, kept, p, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
-            for axis in range(3):
-                flights.slope[kept, axis] = n[axis]
+            keep_sides(flights, kept, n, other)
             flights.clock[kept, UNTIL] = min(until, stops)
             return GOES_ON
         # Over the edge.
         lift = SLIDE_LIFT
-    hop(flights, k, kept, p, v, a, n, lift, w, span, impacts)
+    hop(flights, k, kept, p, v, a, off, lift, w, span, impacts)
+    keep_sides(flights, kept, n, other)
     return GOES_ON
 
 
@@ -245,10 +278,12 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     restitution, friction = materials[collider, 0], materials[collider, 1]
     used_up = impacts >= bounces or quiet
     # A hop has pressed against the surface at its start as well, for which no friction was taken then.
-    lift = 0.5 * press * SLIDE_TIME if quiet and mode == HOP else 0.0
+    lift = max(0.0, dot3(v, row3(flights.slope, k, 0))) if quiet and mode == HOP else 0.0
     out, away = bounced(w, n, 0.0 if used_up else restitution, friction, lift)
     if not used_up and away >= RESTING_SPEED:
+        other = other_side(flights, k, n, t)
         next_flight(flights, k, kept, p, out, a, w, t, np.int64(FREE), counted, collider, part)
+        keep_sides(flights, kept, n, other)
         return GOES_ON, False
     if slides == 0:
         end_flight(flights, k, kept, p, t, RESTED, counted)
@@ -278,7 +313,9 @@ def keep_row(flights, k, saved, at):
     for j in range(PATH_DRAG + 1):
         saved.paths[at, j] = flights.paths[k, j]
     for j in range(3):
-        saved.came[at, j], saved.slope[at, j] = flights.came[k, j], flights.slope[k, j]
+        saved.came[at, j] = flights.came[k, j]
+    for j in range(6):
+        saved.slope[at, j] = flights.slope[k, j]
     saved.last[at, 0], saved.last[at, 1] = flights.last[k, 0], flights.last[k, 1]
 
 

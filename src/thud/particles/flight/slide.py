@@ -3,7 +3,8 @@
 On a plane, without friction or straight along its slope, a slide is a parabola within the plane, with drag a path of that kind,
 in closed form: until it comes to the edge, to a stop, or to another collider. Elsewhere (quadrics, meshes, blobs, terrain;
 with friction across the slope) it is stepped: hops of SLIDE_TIME with the whole of the acceleration, each begun with just the
-speed off the surface that brings it back after that time. A hop's landing takes as much off the tangential speed as Coulomb's
+speed off the surface that brings it back after that time: by the acceleration, and where the surface bends towards the
+particle by what its normal has turned in the hop before. A hop's landing takes as much off the tangential speed as Coulomb's
 friction does in that time, for the speed along the normal of its start and that of its end, and a surface that falls away
 faster than the particle is left. A hop is press SLIDE_TIME^2 / 8 high, 5 um under gravity; its direction is that of the tangent
 where it begins, so that on a curved surface it is off by SLIDE_TIME times what the direction turns in a second.

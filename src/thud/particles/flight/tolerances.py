@@ -13,8 +13,15 @@ SLIDE_SOFT = 0.1
 #: How far above the surface a particle slides, a part of its largest coordinate: thousands of its roundoffs.
 SLIDE_HEIGHT = 1e-9
 
-#: Nor is it moved towards a surface that faces it: their normals have a cosine below minus this.
-SLIDE_OPPOSED = 0.9
+#: Nor is it moved off a surface that faces it: their normals have a cosine below minus this, a wedge of 2.6 degrees.
+SLIDE_OPPOSED = 0.999
+
+#: Two surfaces whose normals have a cosine below this may be the sides of a wedge; above it they are taken for one.
+SLIDE_WEDGE = 0.5
+
+#: Where a surface bends towards a particle, a hop leaves it with this part of the particle's speed at most: well below
+#: SLIDE_SOFT, with which it may land.
+SLIDE_STEEPEST = 0.05
 
 #: Least speed with which a hop leaves the surface, m/s: above roundoff of places within a kilometre.
 SLIDE_LIFT = 1e-6
@@ -32,6 +39,6 @@ SLIDE_STALLS = 64
 #: Flights of a generation (a count) from which on its state is kept at the end of a query: fewer are soon computed again.
 CHECKPOINT_FLIGHTS = 8
 
-#: Checkpoints that a system keeps (a count), and rows of each at most: 280 bytes a row.
+#: Checkpoints that a system keeps (a count), and rows of each at most: 300 bytes a row.
 CHECKPOINTS = 8
 CHECKPOINT_ROWS = 2**20

@@ -16,9 +16,10 @@ from thud.errors import InvalidInputError
 from thud.gates import as_positive, as_size, finite_array
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.flight.system import ParticleSystem
+from thud.particles.maps.drawn import drawn_triangles
 from thud.particles.maps.glb import TexturedMesh, glb_bytes
 from thud.particles.maps.impact_maps import as_resolution
-from thud.particles.maps.parameters import DEFAULT_EXTENT, ElementCharts, MeshCharts, map_charts
+from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
 from thud.particles.maps.pixel_areas import pixel_areas
 from thud.particles.maps.tolerances import LEAST_PIXEL
 from thud.particles.tolerances import LARGEST
@@ -30,9 +31,6 @@ _COLORS = np.array([
     [68, 1, 84], [71, 45, 123], [59, 82, 139], [44, 114, 142], [33, 145, 140], [40, 174, 128], [94, 201, 98], [173, 220, 48],
     [253, 231, 37],
 ], dtype=float)  # fmt: skip
-
-#: Squares a side of a chart that is drawn (a count).
-_DRAWN = 48
 
 
 def _named(path: str | os.PathLike[str], suffix: str) -> None:
@@ -88,7 +86,7 @@ class DoseMap:
 
     def __repr__(self) -> str:
         colliders, rows, columns = self.number.shape
-        return f"DoseMap({colliders} colliders, {columns} x {rows} pixels each)"
+        return f"DoseMap({colliders} collider{'s' * (colliders != 1)}, {columns} x {rows} pixels each)"
 
     def to_png(
         self, path: str | os.PathLike[str], collider: int = 0, quantity: Quantity = "energy", *, most: float | None = None
@@ -121,7 +119,7 @@ class DoseMap:
         _named(path, ".glb")
         charts, meshes = map_charts(self.colliders, self.extent).charts, []
         for k, collider in enumerate(self.colliders.colliders):
-            points, uv, faces = _triangles(charts[k])
+            points, uv, faces = drawn_triangles(charts[k])
             if len(faces):
                 image = self.image(k, quantity, most=most)
                 meshes.append(TexturedMesh(f"{k} {type(collider).__name__}", points, uv, faces, image))
@@ -130,30 +128,6 @@ class DoseMap:
         data = glb_bytes(meshes)
         with replaced(path) as file:
             file.write(data)
-
-
-def _triangles(chart: Any) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Points, coordinates and faces of a collider, to be drawn."""
-    if isinstance(chart, MeshCharts):
-        fine = np.flatnonzero(chart.atlas.chart >= 0)
-        corners = np.stack([chart.first, chart.first + chart.edges[:, 0], chart.first + chart.edges[:, 1]], axis=1)[fine]
-        world = corners.reshape(-1, 3) @ chart.turn.T + chart.at
-        return world, chart.atlas.flat[fine].reshape(-1, 2), np.arange(3 * len(fine)).reshape(-1, 3)
-    side = getattr(chart, "side", 1)
-    count = len(getattr(chart, "charts", getattr(chart, "centers", (0,))))
-    line = np.linspace(0.0, 1.0, _DRAWN + 1)
-    local = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    corner = (np.arange(_DRAWN)[:, None] * (_DRAWN + 1) + np.arange(_DRAWN)).reshape(-1, 1)
-    squares = np.concatenate([corner + [0, 1, _DRAWN + 2], corner + [0, _DRAWN + 2, _DRAWN + 1]])
-    points, uv, faces = [], [], []
-    for k in range(count):
-        at = (np.clip(local, 1e-9, 1.0 - 1e-9) + [k % side, k // side]) / side
-        here = chart.charts[k].points(local) if isinstance(chart, ElementCharts) else chart.points(at)
-        uv.append((local + [k % side, k // side]) / side)
-        points.append(np.nan_to_num(here))
-        there = np.asarray(np.isfinite(here).all(axis=1))
-        faces.append(squares[there[squares].all(axis=1)] + k * len(local))
-    return np.concatenate(points), np.concatenate(uv), np.concatenate(faces)
 
 
 def dose_map(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
+from thud._core.columns import Columns
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.particles.colliders.collider_set import ColliderSet
 from thud.particles.maps.map_encoding import place_from_bytes, speed_from_bytes, time_from_bytes
@@ -18,8 +19,8 @@ from thud.particles.maps.parameters import ElementCharts, map_charts
 ID, OFFSET, SPEED, COUNT = range(4)
 
 
-@dataclass(frozen=True, slots=True)
-class MapImpacts:
+@dataclass(frozen=True, slots=True, repr=False)
+class MapImpacts(Columns):
     """What a map tells of impacts, M in all: pixel by pixel, or particle by particle."""
 
     collider: Ints
@@ -41,11 +42,10 @@ class MapImpacts:
     saturated: npt.NDArray[np.bool_]
     """(M,) pixels of bytes to which more was added than they hold: what it was is not known."""
 
-    def __len__(self) -> int:
-        return len(self.time)
+    _unit = "place"
 
-    def __repr__(self) -> str:
-        return f"MapImpacts({len(self)} places, {int(self.saturated.sum())} saturated)"
+    def _say(self) -> list[str]:
+        return [f"{int(self.saturated.sum()):,} saturated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,15 @@ class ImpactMap:
     """Half the window of what has no end, metres."""
     colliders: ColliderSet = field(repr=False)
 
+    def __repr__(self) -> str:
+        if self.layout == "particle":
+            what = f"{len(self.data):,} particle{'s' * (len(self.data) != 1)}"
+        else:
+            p, q = self.resolution
+            what = f"{len(self.data)} collider{'s' * (len(self.data) != 1)}, {p} x {q} pixels each"
+        hit = int(np.count_nonzero(self.data[..., 0, ID] if self.layout == "particle" else self.data[..., ID]))
+        return f"ImpactMap({what}, {hit:,} hit, {self.encoding}, from {self.t0:.4g} s, to {self.t1:.4g} s)"
+
     @property
     def resolution(self) -> tuple[int, int]:
         """(p, q): pixels along u and along v."""
@@ -82,7 +91,8 @@ class ImpactMap:
         """Metres a pixel along u and along v of a planar collider: M/p by N/q, 3.5.1. Nearer impacts may share one."""
         if self.layout != "surface":
             raise UnsupportedQueryError("spacing: a particle map has no pixels on colliders")
-        if not 0 <= collider < len(self.colliders):
+        whole = isinstance(collider, (int, np.integer)) and not isinstance(collider, bool)
+        if not whole or not 0 <= collider < len(self.colliders):
             raise InvalidInputError(f"collider: expected a place from 0 to {len(self.colliders) - 1}, got {collider!r}")
         charts = map_charts(self.colliders, self.extent).charts[collider]
         if not isinstance(charts, ElementCharts) or len(charts.charts) != 1 or not charts.charts[0].flat:

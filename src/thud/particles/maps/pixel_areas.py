@@ -70,13 +70,13 @@ def _add_piece(piece: Any, chart: Chart, column: int, row: int, side: int, out: 
     if not isinstance(piece, (Plane, Rectangle)):
         # Pixels that a border crosses: corners and middles differ.
         edge_u, edge_v = at(np.linspace(0.0, 1.0, 5))
-        inside = _inside(piece, chart, edge_u, edge_v)
+        inside = is_on(piece, chart, edge_u, edge_v)
         whole, some = inside.all(axis=(1, 3)), inside.any(axis=(1, 3))
         fine_u, fine_v = at((np.arange(_FINE) + 0.5) / _FINE)
         crossed = np.argwhere(some & ~whole)
         for j, i in crossed:
             uu, vv = fine_u[j, :, i], fine_v[j, :, i]
-            there = _inside(piece, chart, uu, vv)
+            there = is_on(piece, chart, uu, vv)
             area[j, i] = square[j, i] * float((_density(chart, uu, vv) * there).mean())
         area[~some] = 0.0
     out[np.ix_(y, x)] += area
@@ -112,7 +112,7 @@ def _density(chart: Chart, u: Floats, v: Floats) -> Floats:
     return np.asarray((2.0 if sheets else 1.0) * span[0] * span[1] * np.sqrt(1.0 + rise[0] ** 2 + rise[1] ** 2))
 
 
-def _inside(piece: Any, chart: Chart, u: Floats, v: Floats) -> npt.NDArray[np.bool_]:
+def is_on(piece: Any, chart: Chart, u: Floats, v: Floats) -> npt.NDArray[np.bool_]:
     """Whether places of a chart lie on the collider."""
     points = chart.points(np.column_stack([u.ravel(), v.ravel()]))
     if isinstance(piece, Disc):

@@ -6,7 +6,7 @@ u from column / W, a cell of each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ Textures = Mapping[int, npt.ArrayLike] | Sequence[npt.ArrayLike | None]
 
 def as_textures(textures: Textures, colliders: int) -> tuple[list[Floats | None], int]:
     """One (H, W, K) array or None a collider, and K."""
+    if isinstance(textures, str) or not isinstance(textures, Iterable):
+        raise InvalidInputError(f"textures: expected an array for each collider, by place, got a {type(textures).__name__}")
     given: dict[int, Any] = dict(textures) if isinstance(textures, Mapping) else dict(enumerate(textures))
     if any(not 0 <= int(k) < colliders for k in given):
         raise InvalidInputError(f"textures: expected places of colliders from 0 to {colliders - 1}, got {sorted(given)}")

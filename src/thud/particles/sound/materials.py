@@ -28,7 +28,7 @@ import numpy.typing as npt
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, finite_array
 from thud.particles.sound.bodies import GLASS, STEEL, WOOD, BodyModes, Stuff, bar, disc, plate, shell
-from thud.particles.sound.hearing import choose_modes
+from thud.particles.sound.hearing import audible, choose_modes
 from thud.particles.sound.mode_shapes import ModeShapes
 from thud.particles.sound.radiation import AIR_DENSITY, pressure_by_acceleration, radiation_damping
 from thud.particles.sound.tolerances import HEARING_HIGHEST
@@ -82,6 +82,8 @@ class Material:
             raise InvalidInputError(f"frequencies, dampings, gains: expected one of each a mode, got {sizes}")
         if not isinstance(self.name, str):
             raise InvalidInputError(f"name: expected a string, got a {type(self.name).__name__}")
+        if self.shapes is not None and not isinstance(self.shapes, ModeShapes):
+            raise InvalidInputError(f"shapes: expected the ModeShapes of a body, or None, got a {type(self.shapes).__name__}")
         if self.shapes is not None and len(self.shapes.first.columns) != len(arrays["gains"]):
             raise InvalidInputError(
                 f"shapes: expected one a mode, {len(arrays['gains'])}, got {len(self.shapes.first.columns)}"
@@ -239,7 +241,11 @@ def earth(depth: float = 0.25, shear_speed: float = 100.0, *, modes: int = MODES
     depth, shear_speed = as_positive(depth, "depth"), as_positive(shear_speed, "shear_speed")
     count = _mode_count(modes)
     k = np.arange(1, min(count, int(max(HEARING_HIGHEST * 2.0 * depth / shear_speed, 1.0)) + 1) + 1)
-    frequencies = (2 * k - 1) * shear_speed / (4.0 * depth)
+    frequencies = np.asarray((2 * k - 1) * shear_speed / (4.0 * depth), np.float64)
+    if not audible(frequencies).any():
+        raise InvalidInputError(
+            f"depth, shear_speed: of such a layer none of the {len(k)} lowest modes is from 20 Hz to 20 kHz"
+        )
     density, poisson = 1600.0, 0.35
     gains = np.full(len(k), as_positive(loudness, "loudness") * AIR_DENSITY / (np.pi * density * depth))
     # E / (1 - nu^2) = 2 G / (1 - nu), and G = rho c^2. The uppermost grains, on which things land, are far looser.

@@ -120,7 +120,8 @@ def write_sound(
                         when = stretch.time(at + int(np.argmax(np.abs(block))) // channels)
                         raise InvalidInputError(
                             f"gain: {factor:.6g} takes the sound to {loudest:.6g} of full scale at {when:.6f} s; expected at "
-                            f'most 1: give a gain below {factor / loudest:.3g}, or "auto", or write a .wav with subtype="FLOAT"'
+                            f"most 1: give a gain below {abs(factor / loudest):.3g}, "
+                            'or "auto", or write a .wav with subtype="FLOAT"'
                         )
                     peak = max(peak, loudest)
                     file.write(block)

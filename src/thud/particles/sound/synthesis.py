@@ -22,6 +22,7 @@ from thud.particles.sound.inputs import as_gain, as_impacts, as_materials, mater
 from thud.particles.sound.listener import Listener
 from thud.particles.sound.stretch import Stretch
 from thud.particles.sound.strikes import Strikes
+from thud.particles.sound.tolerances import SOUND_SAMPLES
 
 
 class SoundingImpacts(Protocol):
@@ -95,6 +96,7 @@ def render_sound(
     strikes = Strikes(
         materials, sounding, stretch, strength=strength, place=place, bodies=bodies, impactor=impactor, listener=listener
     )
+    _check_room(stretch.count * strikes.resonators.channels, "t1", "take `sound_blocks`, or `write_sound`")
     warn_if_silent(sounding)
     strikes.hear(as_impacts(impacts))
     # A second at a time: what contacts need is not kept for all of them at once.
@@ -147,6 +149,8 @@ def sound_blocks(
     for name, value in (("strength", strength), ("place", place)):
         if value is not None and not callable(value):
             raise InvalidInputError(f"{name}: expected a function of impacts, got a {type(value).__name__}")
+    if not callable(getattr(system, "impacts", None)):
+        raise InvalidInputError(f"system: expected a ParticleSystem, or what has its `impacts`, got a {type(system).__name__}")
     sounding = materials_of(colliders)
     single = getattr(colliders, "colliders", colliders)
     strikes = Strikes(
@@ -154,9 +158,17 @@ def sound_blocks(
         bodies=bodies, impactor=impactor, listener=listener,
     )  # fmt: skip
     warn_if_silent(sounding)
-    before = strikes.warm if warm is None else as_positive(warm, "warm", zero=True)
-    block = max(1, min(round(length * stretch.rate), max(stretch.count, 1)))
+    # What is not heard at all is not asked for.
+    before = strikes.warm if warm is None else min(as_positive(warm, "warm", zero=True), stretch.t0 - strikes.earliest)
+    block = max(1, round(min(length * stretch.rate, max(stretch.count, 1))))
+    _check_room(block * strikes.resonators.channels, "block_seconds", "take shorter blocks")
     return _blocks(system, colliders, strikes, block, float(before), factor)
+
+
+def _check_room(samples: int, name: str, instead: str) -> None:
+    """Named error for more samples at once than memory has, before any are made."""
+    if samples > SOUND_SAMPLES:
+        raise InvalidInputError(f"{name}: {samples:.3g} samples in one array; expected at most {SOUND_SAMPLES}: {instead}")
 
 
 def _blocks(system: SoundingSystem, colliders: Any, strikes: Strikes, block: int, warm: float, gain: float) -> Iterator[Floats]:

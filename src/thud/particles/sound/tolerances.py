@@ -29,6 +29,9 @@ SOUND_SHORTEST_CLICK = 4.0
 #: Longest contact, seconds. By Hertz's law it grows without end as the speed falls to 0, where nothing is heard.
 SOUND_LONGEST_CONTACT = 0.02
 
+#: Most samples of one array (a count, two ears count twice): 8 GiB, six hours at 48 kHz. Longer sounds come in blocks.
+SOUND_SAMPLES = 2**30
+
 #: A sound that begins in the middle of a storm hears earlier impacts until they have fallen by so many decibels: 20 below the
 #: 100 that are promised, since many tails add up.
 SOUND_WARM_DECIBELS = 120.0
