@@ -252,6 +252,7 @@ def test_camera_rays_are_those_of_the_frustum():
     assert 31 * across == pytest.approx(2 * np.tan(0.45))
     for wrong, name in (
         ({"width": 0}, "width"),
+        ({"width": 10**6, "height": 10**6}, "parts of the picture"),
         ({"height": 1.5}, "height"),
         ({"angles": 4.0}, "angles"),
         ({"up": direction}, "up"),

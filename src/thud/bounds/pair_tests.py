@@ -17,7 +17,7 @@ from thud.bounds.volumes import Aabb, BoundingSphere, Kdop, Obb, Volume
 from thud.errors import InvalidInputError
 
 
-def overlap(a: Volume, b: Volume) -> Bools:
+def overlap(a: Volume, b: Volume) -> Bools | bool:
     """Whether volumes meet: a boolean for one and one, (S,) for S and S or S and one.
 
     Parameters
@@ -32,7 +32,8 @@ def overlap(a: Volume, b: Volume) -> Bools:
     if not a.is_one and not b.is_one and len(a) != len(b):
         raise InvalidInputError(f"a, b: expected equal numbers of volumes or one, got {len(a)} and {len(b)}")
     test = _TESTS.get((type(a), type(b)))
-    return test(a, b) if test is not None else _TESTS[type(b), type(a)](b, a)
+    found = test(a, b) if test is not None else _TESTS[type(b), type(a)](b, a)
+    return found if found.ndim else bool(found)
 
 
 def _aabbs(a: Aabb, b: Aabb) -> Bools:

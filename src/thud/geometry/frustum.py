@@ -10,6 +10,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, as_vector, finite_array
+from thud.geometry.tolerances import MOST_PIXELS
 
 
 def frustum_planes(
@@ -70,6 +71,11 @@ def camera_rays(
     for size, name in ((width, "width"), (height, "height")):
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInputError(f"{name}: expected a whole number of pixels, at least 1, got {size!r}")
+    if width * height > MOST_PIXELS:
+        raise InvalidInputError(
+            f"width, height: {width} x {height} are {width * height:,} pixels, and a call makes rays of at most {MOST_PIXELS:,}; "
+            "ask for parts of the picture"
+        )
     across, upright = np.tan(0.5 * _opening(angles))
     if np.size(angles) == 1:
         upright = across * height / width

@@ -25,3 +25,6 @@ NEEDLE = 1e-6
 
 #: Squared gaps above this part of the squared size are no piercing blurred by roundoff: no need to look closer.
 PIERCING = 1e-8
+
+#: Rays that one picture of a camera is made of at most (a count): 48 bytes each, three times that while they are made.
+MOST_PIXELS = 2**26
