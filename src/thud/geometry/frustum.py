@@ -73,7 +73,7 @@ def camera_rays(
             raise InvalidInputError(f"{name}: expected a whole number of pixels, at least 1, got {size!r}")
     if width * height > MOST_PIXELS:
         raise InvalidInputError(
-            f"width, height: {width} x {height} are {width * height:,} pixels, and a call makes rays of at most {MOST_PIXELS:,}; "
+            f"width, height: {width} x {height} are {width * height:,} pixels, and a call makes at most {MOST_PIXELS:,} rays; "
             "ask for parts of the picture"
         )
     across, upright = np.tan(0.5 * _opening(angles))
