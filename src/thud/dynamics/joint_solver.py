@@ -6,6 +6,10 @@ would change by until its end, turns included, is taken out. The relaxing pass, 
 takes out the velocity along the equations. Both together are the method of Andersen (RATTLE, 1983): a pendulum keeps its
 energy. Motor and limits act on what the equations leave free, with the equations in force.
 
+The relaxing pass goes through the joints backward. What two passes to and fro leave of an error is a real part of it, which
+falls from sub-step to sub-step, whatever hangs on what. Passes one way may turn it, and what a sub-step begins with then
+amplifies it: a hub with six spokes flew apart.
+
 A part of the errors themselves is taken out in each sub-step by velocities of their own (`lead_joints`), which bodies have
 while they move. The impulses that gave them are taken back after that, and are no part of those that the next sub-step begins
 with. If they were, what one pass leaves of them would come back as speed: where joints are far from light bodies, a pass
@@ -403,9 +407,11 @@ def nth(e, r):
 
 @kernel(inner="solver_bodies, joint_rows, i8, i8, f8, i8")
 def solve_joints(bodies, joints, start, stop, h, biased):
-    """One pass over the joints [start, stop): the equations together, then motor and limits with the equations in force."""
+    """One pass over the joints [start, stop), backward in the relaxing pass: the equations together, then motor and limits with
+    the equations in force."""
     reals, work, own = bodies.reals, joints.work, joints.reals
-    for j in range(start, stop):
+    for at in range(start, stop):
+        j = at if biased else start + stop - 1 - at
         a, b, kind, count = joints.rows[j, 0], joints.rows[j, 1], joints.kind[j, 0], joints.kind[j, 1]
         spring = own[j, STIFFNESS] > 0.0 or own[j, DAMPING] > 0.0
         if spring and biased:

@@ -165,7 +165,8 @@ def solve_step(
             start, stop = part_of(joint_colours[c], joint_colours[c + 1], member, members)
             leave_lead(bodies, joints, start, stop)
             wait(meeting, members)
-        for c in range(joint_many):
+        for k in range(joint_many):
+            c = joint_many - 1 - k
             start, stop = part_of(joint_colours[c], joint_colours[c + 1], member, members)
             solve_joints(bodies, joints, start, stop, h, 0)
             wait(meeting, members)
