@@ -234,6 +234,53 @@ def momenta(world: thud.World, bodies: list[int]) -> tuple[np.ndarray, np.ndarra
     return linear, angular
 
 
+@pytest.mark.parametrize("kind", ["ball", "hinge", "slider", "fixed", "limited"])
+@pytest.mark.parametrize("far", [0.6, 2.0, 4.0])
+def test_joints_far_from_light_bodies_make_no_energy(kind: str, far: float) -> None:
+    # Four boxes of 20 cm, joined half way between them. Where the arms are long one pass reaches little of what the joints are
+    # off by. As a part of the impulses that the next sub-step began with, what led errors back came back as speed, and more of
+    # it each time: chains gained up to 1e73 times their energy.
+    world, count = still_world(), 4
+    bodies = world.add_many(thud.Box((0.1, 0.1, 0.1)), thud.Pose([[far * k, 0, 0] for k in range(count)]), mass=1.0, mask=0)
+    for k in range(count - 1):
+        point = (far * (k + 0.5), 0, 0)
+        joint = {
+            "ball": Ball(point), "hinge": Hinge(point, (0, 1, 0.3) if k % 2 else (0, 0.2, 1)),
+            "slider": Slider(point, (1, 0, 0)), "fixed": Fixed(point),
+            "limited": Slider(point, (1, 0, 0), limits=(-0.25 * far, 0.25 * far)),
+        }[kind]  # fmt: skip
+        world.add_joint(joint, bodies[k], bodies[k + 1])
+    world.apply_impulse(bodies[0], (0, 3, 1), points=(0.1, 0.05, 0))
+    world.apply_impulse(bodies[-1], (1, -2, 1))
+    before, most = momenta(world, bodies.tolist()), world.energy()[0]
+    for _ in range(300):
+        world.step(1.0 / 60.0, substeps=16)
+        assert world.energy()[0] < 1.05 * most
+    after = momenta(world, bodies.tolist())
+    assert after[0] == pytest.approx(before[0], abs=1e-10)
+    assert after[1] == pytest.approx(before[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["ball", "hinge", "fixed"])
+@pytest.mark.parametrize(("spokes", "hub", "substeps"), [(6, 0.2, 4), (6, 20.0, 4), (24, 2.0, 4), (24, 0.2, 16)])
+def test_a_wheel_of_many_spokes_keeps_its_energy(kind: str, spokes: int, hub: float, substeps: int) -> None:
+    # All joints act on one light body. Two passes in the same order turned what was left of the errors, and the impulses that
+    # each sub-step began with amplified it: up to 1e137 times the energy.
+    world, w = still_world(), np.array([0.0, 0.0, 5.0])
+    middle, bodies = world.add(thud.Sphere(0.1), mass=hub, angular_velocity=w), []
+    for angle in 2.0 * np.pi * np.arange(spokes) / spokes:
+        way = np.array([np.cos(angle), np.sin(angle), 0.0])
+        pose = thud.Pose.from_rotation_vector(0.5 * way, 0.5 * np.pi * np.array([-way[1], way[0], 0.0]))
+        spoke = world.add(thud.Capsule(0.03, 0.3), pose, mass=1.0, velocity=np.cross(w, 0.5 * way), angular_velocity=w, mask=0)
+        point = 0.1 * way
+        world.add_joint({"ball": Ball(point), "hinge": Hinge(point, (0, 0, 1)), "fixed": Fixed(point)}[kind], spoke, middle)
+        bodies.append(spoke)
+    before = world.energy()[0]
+    for _ in range(300):
+        world.step(1.0 / 60.0, substeps)
+        assert world.energy()[0] == pytest.approx(before, rel=0.01)
+
+
 def test_a_fixed_joint_of_two_is_one_body() -> None:
     world = thud.World()
     a = world.add(thud.Box((0.5, 0.5, 0.5)), thud.Pose([0, 0, 1]), angular_velocity=(1, 2, 3))

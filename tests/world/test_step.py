@@ -83,6 +83,42 @@ def test_a_ball_bounces_to_e_squared_h(restitution: float, height: float) -> Non
     assert top == pytest.approx(restitution**2 * height, rel=0.01, abs=G * DT**2)
 
 
+def test_bodies_that_roll_over_each_other_keep_angular_momentum() -> None:
+    # Long and pointed bodies that turn where they meet. Where the two points that touched parted by more than half the arm,
+    # each body was pushed at a place of its own: up to a sixth of the angular momentum came from nowhere in a step.
+    rng = np.random.default_rng(5)
+    arms = thud.Compound([thud.Box((0.3, 0.08, 0.08)), thud.Sphere(0.15)], thud.Pose([[0, 0, 0], [0.3, 0, 0.1]]))
+    shapes = [thud.Cone(0.2, 0.2), thud.Ellipsoid((0.1, 0.2, 0.4)), arms]
+    for k in range(6 if SMALL else 24):
+        made = thud.World(gravity=(0, 0, 0), sleep_after=None)
+        turn, speed = rng.normal(size=(2, 4)), 2.0 * rng.uniform(0.5, 2.0)
+        poses = np.column_stack([[[0, 0, 0], [1.0, 0.1 * rng.normal(), 0]], turn / np.linalg.norm(turn, axis=1, keepdims=True)])
+        both = [
+            made.add(
+                shapes[(k + side * (k // 3)) % 3], poses[side], velocity=(speed * (1 - 2 * side), 0, 0),
+                angular_velocity=3.0 * rng.normal(size=3), friction=0.8, density=1000.0,
+            )
+            for side in range(2)
+        ]  # fmt: skip
+        first = angular_momentum(made, both)
+        for _ in range(40):
+            made.step(DT)
+        assert angular_momentum(made, both) == pytest.approx(first, abs=1e-10)
+
+
+def angular_momentum(made: thud.World, handles: list[int]) -> np.ndarray:
+    """About the origin."""
+    whole = np.zeros(3)
+    linear, angular = made.velocities(handles)
+    for k, handle in enumerate(handles):
+        pose = thud.Pose.from_array(made.poses(handle)[0])
+        turn, mass = pose.rotation, float(made.mass(handle)[0])
+        arm = turn @ made.center_of_mass(handle)[0]
+        whole += np.cross(pose.position + arm, mass * (linear[k] + np.cross(angular[k], arm)))
+        whole += turn @ made.inertia(handle)[0] @ turn.T @ angular[k]
+    return whole
+
+
 def test_two_body_impacts_keep_momentum() -> None:
     rng = np.random.default_rng(1)
     for _ in range(3 if SMALL else 10):

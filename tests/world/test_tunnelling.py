@@ -9,6 +9,7 @@ import pytest
 
 import thud
 from tests.world import tunnelling
+from thud.world.continuous import hold_apart
 
 SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
 DT = 1.0 / 60.0
@@ -24,6 +25,20 @@ def test_a_bullet_stops_at_a_thin_wall(shape: thud.Shape, speed: float) -> None:
     for _ in range(60):
         world.step(DT)
         assert world.poses(bullet)[0, 0] < 0.0
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.5, 2.0, 3.1])
+def test_a_ball_that_spins_is_held_back_by_its_way_alone(angle: float) -> None:
+    # A ball in touch with a wall at its +x side goes 10 cm into it and turns in the step. The point of it that touched the wall
+    # turned away, so that the ball was not taken back: one of 10,000 bodies went through its wall.
+    poses = thud.Pose(position=[[0.0, 0, 0], [-0.05, 0, 0]]).rows.copy()
+    turned = thud.Pose.from_rotation_vector([[0.0, 0, 0], [0.05, 0, 0]], [[0, 0, 0], [0, 0, angle]])
+    after = turned.rows.copy()
+    hold_apart(
+        np.array([[1, 0]]), np.array([[1.0, 0, 0]]), np.zeros((1, 3)), np.array([0.01]), np.array([0.0, 1.0]), np.zeros(2),
+        poses, 32, after,
+    )  # fmt: skip
+    assert after[1, 9] == pytest.approx(-0.04)
 
 
 def test_two_bullets_meet() -> None:

@@ -393,12 +393,15 @@ def solve_contacts(bodies, groups, start, stop, h, fastest, slop, biased):
                 arm_b = sub(rotate(turn_b, add(sub(arm, between), inner_b)), inner_b)
                 # From A's point to B's, which were one at the begin.
                 apart = sub(add(way, arm_b), arm_a)
-                # Both at one place; but no farther off than half the arm, for which the effective masses hold.
-                off, far, near = dot(apart, apart), 0.25 * dot(arm, arm), splat(1.0)
+                # Both at one place. Where that is farther off than half the arm the effective masses hold no more: the arms of
+                # two moving bodies grow, and what stops them falls with the square.
+                keep3(out, g + at + ARM_A, add_scaled(arm_a, apart, share))
+                keep3(out, g + at + ARM_B, add_scaled(arm_b, apart, share - 1.0))
+                off, far = dot(apart, apart), 0.25 * dot(arm, arm)
                 if any_above(off, far):
-                    near = pick(off, far, math.sqrt(far / off), 1.0)
-                keep3(out, g + at + ARM_A, add_scaled(arm_a, apart, share * near))
-                keep3(out, g + at + ARM_B, add_scaled(arm_b, apart, (share - 1.0) * near))
+                    part = pick(ma, 0.0, pick(mb, 0.0, pick(off, far, far / off, 1.0), 1.0), 1.0)
+                    store(out, g + at + NORMAL_MASS, part * load(out, g + at + NORMAL_MASS))
+                    store(out, g + at + TANGENT_MASS, part * load(out, g + at + TANGENT_MASS))
                 store(out, g + at + GAP, load(out, g + at + SEPARATION) + dot(n, apart))
         turns = any_above(load(out, g + TWISTING) + load(out, g + ROLLING), 0.0)
         if turns:

@@ -2,9 +2,18 @@
 
 The equations of one joint (up to six) are solved together, by Cholesky's factor of their response J M^-1 J^T; joints among
 themselves and with contacts by turns (Gauss and Seidel). The first pass of a sub-step looks ahead: what the errors
-would change by until its end, turns included, is taken out, and a part of what they are. The relaxing pass, at the new poses,
+would change by until its end, turns included, is taken out. The relaxing pass, at the new poses,
 takes out the velocity along the equations. Both together are the method of Andersen (RATTLE, 1983): a pendulum keeps its
 energy. Motor and limits act on what the equations leave free, with the equations in force.
+
+The relaxing pass goes through the joints backward. What two passes to and fro leave of an error is a real part of it, which
+falls from sub-step to sub-step, whatever hangs on what. Passes one way may turn it, and what a sub-step begins with then
+amplifies it: a hub with six spokes flew apart.
+
+A part of the errors themselves is taken out in each sub-step by velocities of their own (`lead_joints`), which bodies have
+while they move. The impulses that gave them are taken back after that, and are no part of those that the next sub-step begins
+with. If they were, what one pass leaves of them would come back as speed: where joints are far from light bodies, a pass
+reaches little of it, and a chain of four boxes would gain energy without end.
 
 A row of a Jacobian is (d, a, b): the relative velocity is d . (v_B - v_A) + b . w_B - a . w_A. Axes are those of A's frame of
 the joint, and both bodies are pushed at B's anchor, so that angular momentum is kept.
@@ -27,6 +36,7 @@ from thud.dynamics.joint_types import (
     FIXED,
     HIGH,
     HINGE,
+    LEAD,
     LENGTH,
     LOCKED,
     LOW,
@@ -189,17 +199,23 @@ def speed_along(reals, work, j, r, a, b):
 
 
 @device
-def push_along(reals, work, j, r, a, b, impulse):
-    """An impulse along a row."""
+def change_along(reals, out, work, j, r, a, b, impulse):
+    """What an impulse along a row does, added to the velocities `out`."""
     at = 9 * r
     if reals[a, INVERSE_MASS] > 0.0:
-        put3(reals, a, V, add_scaled(load3(reals, a, V), load3(work, j, at), -impulse * reals[a, INVERSE_MASS]))
+        put3(out, a, V, add_scaled(load3(out, a, V), load3(work, j, at), -impulse * reals[a, INVERSE_MASS]))
         turn = rotate(load_inverse(reals, a), load3(work, j, at + 3))
-        put3(reals, a, W, add_scaled(load3(reals, a, W), turn, -impulse))
+        put3(out, a, W, add_scaled(load3(out, a, W), turn, -impulse))
     if reals[b, INVERSE_MASS] > 0.0:
-        put3(reals, b, V, add_scaled(load3(reals, b, V), load3(work, j, at), impulse * reals[b, INVERSE_MASS]))
+        put3(out, b, V, add_scaled(load3(out, b, V), load3(work, j, at), impulse * reals[b, INVERSE_MASS]))
         turn = rotate(load_inverse(reals, b), load3(work, j, at + 6))
-        put3(reals, b, W, add_scaled(load3(reals, b, W), turn, impulse))
+        put3(out, b, W, add_scaled(load3(out, b, W), turn, impulse))
+
+
+@device
+def push_along(reals, work, j, r, a, b, impulse):
+    """An impulse along a row."""
+    change_along(reals, reals, work, j, r, a, b, impulse)
 
 
 @device
@@ -268,16 +284,15 @@ def place_locks(joints, j):
 
 
 @device
-def hold_locks(bodies, joints, j, a, b, h, biased):
-    """Right side of locked axes: velocity, and in the first pass a part of the way back."""
-    bits, r = int(joints.reals[j, LENGTH]), 0
+def errors_of_locks(bodies, joints, j, b):
+    """How far a body is from where its locked axes hold it, in the order of the rows."""
+    bits, r, e, f, g = int(joints.reals[j, LENGTH]), 0, 0.0, 0.0, 0.0
     for axis in range(3):
         if (bits >> axis) & 1:
-            joints.work[j, RIGHT + r] = speed_along(bodies.reals, joints.work, j, r, a, b)
-            if biased:
-                off = bodies.reals[b, X + axis] - joints.frames[j, 9 + axis]
-                joints.work[j, RIGHT + r] += DRIFT * off / h
+            off = bodies.reals[b, X + axis] - joints.frames[j, 9 + axis]
+            e, f, g = (off, f, g) if r == 0 else (e, off, g) if r == 1 else (e, f, off)
             r += 1
+    return e, f, g, 0.0, 0.0, 0.0
 
 
 @kernel(inner="solver_bodies, joint_rows, i8, i8, f8")
@@ -353,13 +368,12 @@ def drive(bodies, joints, j, a, b, h, biased):
 
 
 @device
-def hold(bodies, joints, j, a, b, row, response, side, gap, column, h, biased):
-    """A limit that is `gap` away: no faster towards it than to reach it at the end of the sub-step; back from beyond. `side`:
-    1 for a lower limit, -1 for an upper one."""
+def hold(bodies, joints, j, a, b, row, response, side, gap, column, h):
+    """A limit that is `gap` away: no faster towards it than to reach it at the end of the sub-step. `side`: 1 for a lower
+    limit, -1 for an upper one."""
     speed = side * speed_along(bodies.reals, joints.work, j, row, a, b)
-    bias = gap / h if biased or gap > 0.0 else 0.0
     before = joints.impulses[j, column]
-    after = max(before - (speed + bias) / response, 0.0) if response > 0.0 else 0.0
+    after = max(before - (speed + max(gap, 0.0) / h) / response, 0.0) if response > 0.0 else 0.0
     joints.impulses[j, column] = after
     answer = SWING_ANSWER if row == SWING_ROW else AXIS_ANSWER
     push_free(bodies.reals, joints, j, a, b, row, answer, side * (after - before))
@@ -393,9 +407,11 @@ def nth(e, r):
 
 @kernel(inner="solver_bodies, joint_rows, i8, i8, f8, i8")
 def solve_joints(bodies, joints, start, stop, h, biased):
-    """One pass over the joints [start, stop): the equations together, then motor and limits with the equations in force."""
+    """One pass over the joints [start, stop), backward in the relaxing pass: the equations together, then motor and limits with
+    the equations in force."""
     reals, work, own = bodies.reals, joints.work, joints.reals
-    for j in range(start, stop):
+    for at in range(start, stop):
+        j = at if biased else start + stop - 1 - at
         a, b, kind, count = joints.rows[j, 0], joints.rows[j, 1], joints.kind[j, 0], joints.kind[j, 1]
         spring = own[j, STIFFNESS] > 0.0 or own[j, DAMPING] > 0.0
         if spring and biased:
@@ -404,21 +420,16 @@ def solve_joints(bodies, joints, start, stop, h, biased):
             for r in range(count):
                 speed = speed_along(reals, work, j, r, a, b)
                 work[j, RIGHT + r] = speed + rate * nth(e, r) + soft * joints.impulses[j, r]
-        elif kind == LOCKED:
-            hold_locks(bodies, joints, j, a, b, h, biased)
-        elif biased:
-            now = errors_now(bodies, joints, j, a, b, kind)
+        elif not spring:
             spin2 = max(norm2(load3(reals, a, W)), norm2(load3(reals, b, W)))
-            if spin2 * h * h < AHEAD * AHEAD:
+            if biased and kind != LOCKED and spin2 * h * h < AHEAD * AHEAD:
+                now = errors_now(bodies, joints, j, a, b, kind)
                 ahead = errors_ahead(bodies, joints, j, a, b, kind, h)
                 for r in range(count):
-                    work[j, RIGHT + r] = (nth(ahead, r) - (1.0 - DRIFT) * nth(now, r)) / h
+                    work[j, RIGHT + r] = (nth(ahead, r) - nth(now, r)) / h
             else:
                 for r in range(count):
-                    work[j, RIGHT + r] = speed_along(reals, work, j, r, a, b) + DRIFT * nth(now, r) / h
-        elif not spring:
-            for r in range(count):
-                work[j, RIGHT + r] = speed_along(reals, work, j, r, a, b)
+                    work[j, RIGHT + r] = speed_along(reals, work, j, r, a, b)
         # A spring pushes once: the relaxing pass has the poses after it, where its bias would count again.
         if biased or not spring:
             solve_block(work, j, count)
@@ -431,13 +442,75 @@ def solve_joints(bodies, joints, start, stop, h, biased):
             response = work[j, AXIS_RESPONSE]
             if own[j, LOWER] > -math.inf:
                 gap = joints.value[j] - own[j, LOWER]
-                hold(bodies, joints, j, a, b, AXIS_ROW, response, 1.0, gap, LOW, h, biased)
+                hold(bodies, joints, j, a, b, AXIS_ROW, response, 1.0, gap, LOW, h)
             if own[j, UPPER] < math.inf:
                 gap = own[j, UPPER] - joints.value[j]
-                hold(bodies, joints, j, a, b, AXIS_ROW, response, -1.0, gap, HIGH, h, biased)
+                hold(bodies, joints, j, a, b, AXIS_ROW, response, -1.0, gap, HIGH, h)
         if kind == BALL and own[j, SWING] < math.inf:
             gap = own[j, SWING] - work[j, SWING_ANGLE]
-            hold(bodies, joints, j, a, b, SWING_ROW, work[j, SWING_RESPONSE], -1.0, gap, SWUNG, h, biased)
+            hold(bodies, joints, j, a, b, SWING_ROW, work[j, SWING_RESPONSE], -1.0, gap, SWUNG, h)
+
+
+@device
+def lead_back(bodies, joints, j, a, b, row, response, side, gap, column, h):
+    """A part of the way back from beyond a limit, with the equations in force."""
+    if gap >= 0.0 or response <= 0.0:
+        return
+    speed = side * speed_along(bodies.lead, joints.work, j, row, a, b)
+    impulse = side * max(-(speed + DRIFT * gap / h) / response, 0.0)
+    joints.work[j, LEAD + row] += impulse
+    change_along(bodies.reals, bodies.lead, joints.work, j, row, a, b, impulse)
+    for r in range(joints.kind[j, 1]):
+        answer = -impulse * joints.work[j, column + r]
+        joints.work[j, LEAD + r] += answer
+        change_along(bodies.reals, bodies.lead, joints.work, j, r, a, b, answer)
+
+
+@kernel(inner="solver_bodies, joint_rows, i8, i8, f8")
+def lead_joints(bodies, joints, start, stop, h):
+    """One pass over the joints [start, stop): velocities that take a part of their errors out, to `bodies.lead`."""
+    work, own = joints.work, joints.reals
+    for j in range(start, stop):
+        a, b, kind, count = joints.rows[j, 0], joints.rows[j, 1], joints.kind[j, 0], joints.kind[j, 1]
+        for r in range(SWING_ROW + 1):
+            work[j, LEAD + r] = 0.0
+        if own[j, STIFFNESS] == 0.0 and own[j, DAMPING] == 0.0:
+            e = errors_of_locks(bodies, joints, j, b) if kind == LOCKED else errors_now(bodies, joints, j, a, b, kind)
+            for r in range(count):
+                work[j, RIGHT + r] = speed_along(bodies.lead, work, j, r, a, b) + DRIFT * nth(e, r) / h
+            solve_block(work, j, count)
+            for r in range(count):
+                work[j, LEAD + r] = -work[j, RIGHT + r]
+                change_along(bodies.reals, bodies.lead, work, j, r, a, b, -work[j, RIGHT + r])
+        if kind < FIXED:
+            response, value = work[j, AXIS_RESPONSE], joints.value[j]
+            if own[j, LOWER] > -math.inf:
+                lead_back(bodies, joints, j, a, b, AXIS_ROW, response, 1.0, value - own[j, LOWER], AXIS_ANSWER, h)
+            if own[j, UPPER] < math.inf:
+                lead_back(bodies, joints, j, a, b, AXIS_ROW, response, -1.0, own[j, UPPER] - value, AXIS_ANSWER, h)
+        if kind == BALL and own[j, SWING] < math.inf:
+            gap = own[j, SWING] - work[j, SWING_ANGLE]
+            lead_back(bodies, joints, j, a, b, SWING_ROW, work[j, SWING_RESPONSE], -1.0, gap, SWING_ANSWER, h)
+
+
+@kernel(inner="solver_bodies, i8, i8")
+def take_lead(bodies, start, stop):
+    """Let bodies [start, stop) go by what `lead_joints` found."""
+    for k in range(start, stop):
+        put3(bodies.reals, k, V, add(load3(bodies.reals, k, V), load3(bodies.lead, k, V)))
+        put3(bodies.reals, k, W, add(load3(bodies.reals, k, W), load3(bodies.lead, k, W)))
+        put3(bodies.lead, k, V, (0.0, 0.0, 0.0))
+        put3(bodies.lead, k, W, (0.0, 0.0, 0.0))
+
+
+@kernel(inner="solver_bodies, joint_rows, i8, i8")
+def leave_lead(bodies, joints, start, stop):
+    """Take the impulses of `lead_joints` back, of joints [start, stop), where bodies are now: both are pushed at one place."""
+    for j in range(start, stop):
+        for r in range(SWING_ROW + 1):
+            impulse = joints.work[j, LEAD + r]
+            if impulse != 0.0:
+                push_along(bodies.reals, joints.work, j, r, joints.rows[j, 0], joints.rows[j, 1], -impulse)
 
 
 @kernel(inner="solver_bodies, joint_rows, i8, i8")

@@ -27,10 +27,10 @@ IMPULSES = 10
 # Columns of JointRows.work: eight rows of a Jacobian, each linear part, angular part of A, angular part of B: six equations,
 # the free axis, the swing; Cholesky factor of the equations' response (lower triangle, row by row; inverse diagonal);
 # responses of axis and swing with the equations in force; angle of the swing; right side; what the equations answer to axis
-# and swing.
+# and swing; impulses along all eight rows that lead bodies back for the while of a sub-step.
 AXIS_ROW, SWING_ROW = 6, 7
-FACTOR, AXIS_RESPONSE, SWING_RESPONSE, SWING_ANGLE, RIGHT, AXIS_ANSWER, SWING_ANSWER = 72, 93, 94, 95, 96, 102, 108
-WORK = 114
+FACTOR, AXIS_RESPONSE, SWING_RESPONSE, SWING_ANGLE, RIGHT, AXIS_ANSWER, SWING_ANSWER, LEAD = 72, 93, 94, 95, 96, 102, 108, 114
+WORK = 122
 
 
 class JointRows(NamedTuple):

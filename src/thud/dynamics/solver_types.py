@@ -60,6 +60,8 @@ class SolverBodies(NamedTuple):
     """(N, 6) of gravity and forces, linear and angular, world frame; the angular one is a torque."""
     damping: Floats
     """(N, 2) linear and angular, 1/s."""
+    lead: Floats
+    """(N, 6) velocities that take errors of joints out, world frame; 0 but while they are found."""
 
 
 class ContactGroups(NamedTuple):

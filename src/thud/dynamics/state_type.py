@@ -11,7 +11,7 @@ from thud.dynamics.solver_types import ContactGroups, ContactList, PointColumns,
 _ROWS, _INTS = types.float64[:, ::1], types.int64[:, ::1]
 
 RIGID_STATE = types.NamedTuple((_ROWS, _ROWS, _ROWS, _ROWS, types.float64[::1], _ROWS, _ROWS, _ROWS, _ROWS), RigidState)
-SOLVER_BODIES = types.NamedUniTuple(_ROWS, 9, SolverBodies)
+SOLVER_BODIES = types.NamedUniTuple(_ROWS, 10, SolverBodies)
 CONTACT_GROUPS = types.NamedTuple(
     (_ROWS, types.int64[::1], types.int64[:, :, ::1], types.int64[::1], types.int64[::1]), ContactGroups
 )

@@ -1,7 +1,8 @@
 """A step of the solver: sub-steps of joints and contacts, by a team of threads.
 
 A step finds contacts once and divides its time into sub-steps of h seconds. Each one accelerates the bodies, applies the last
-impulses again, solves joints and contacts with the push, moves the bodies, and solves both once more without the push.
+impulses again, solves joints and contacts with the push, moves the bodies, and solves both once more without the push. What
+joints are off by is led back by velocities that bodies have only while they move.
 Members of the team take equal parts of the bodies, and of the constraints colour by colour, and wait for each other in
 between: the bytes do not depend on their number.
 """
@@ -10,7 +11,15 @@ from __future__ import annotations
 
 from thud._core.decorators import device, kernel
 from thud.dynamics.contact_solver import begin_groups, begin_patches, end_patches, restitute, solve_contacts, warm_contacts
-from thud.dynamics.joint_solver import place_joints, solve_joints, sum_joints, warm_joints
+from thud.dynamics.joint_solver import (
+    lead_joints,
+    leave_lead,
+    place_joints,
+    solve_joints,
+    sum_joints,
+    take_lead,
+    warm_joints,
+)
 from thud.dynamics.solver_bodies import accelerate, begin_bodies, end_bodies, move
 from thud.dynamics.solver_types import PATCH, POINT
 from thud.dynamics.team import wait
@@ -78,8 +87,12 @@ def solve_alone(
         warm_contacts(bodies, groups, 0, last)
         solve_joints(bodies, joints, 0, joined, h, 1)
         solve_contacts(bodies, groups, 0, last, h, fastest, slop, 1)
+        if joined > 0:
+            lead_joints(bodies, joints, 0, joined, h)
+            take_lead(bodies, 0, rows)
         move(bodies, 0, rows, h)
         place_joints(bodies, joints, 0, joined, h)
+        leave_lead(bodies, joints, 0, joined)
         solve_joints(bodies, joints, 0, joined, h, 0)
         solve_contacts(bodies, groups, 0, last, h, fastest, slop, 0)
         sum_joints(bodies, joints, 0, joined)
@@ -137,12 +150,23 @@ def solve_step(
             start, stop = part_of(colours[c], colours[c + 1], member, members)
             solve_contacts(bodies, groups, start, stop, h, fastest, slop, 1)
             wait(meeting, members)
+        for c in range(joint_many):
+            start, stop = part_of(joint_colours[c], joint_colours[c + 1], member, members)
+            lead_joints(bodies, joints, start, stop, h)
+            wait(meeting, members)
+        if joint_many > 0:
+            take_lead(bodies, first, last)
         move(bodies, first, last, h)
         wait(meeting, members)
         start, stop = part_of(0, joints.rows.shape[0], member, members)
         place_joints(bodies, joints, start, stop, h)
         wait(meeting, members)
         for c in range(joint_many):
+            start, stop = part_of(joint_colours[c], joint_colours[c + 1], member, members)
+            leave_lead(bodies, joints, start, stop)
+            wait(meeting, members)
+        for k in range(joint_many):
+            c = joint_many - 1 - k
             start, stop = part_of(joint_colours[c], joint_colours[c + 1], member, members)
             solve_joints(bodies, joints, start, stop, h, 0)
             wait(meeting, members)

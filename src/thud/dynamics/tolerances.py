@@ -66,8 +66,8 @@ SHORTEST = 1e-12
 #: Patches of contact from which on a step is worth a team of threads: below, waiting for each other costs more than it brings.
 TEAM_WORK = 400
 
-#: The part of a joint's error that a sub-step takes out (a ratio). All of it at once makes chains of unequal masses swing up:
-#: one pass does not reach their ends, and the next one finds what is left as speed.
+#: The part of a joint's error that a sub-step takes out (a ratio). One pass does not reach the ends of a chain, and what it
+#: moves too far the next one moves back.
 DRIFT = 0.2
 
 #: A pair that moves by less than this part of its thickness in a step does not pass through: it is pushed out where it came in.

@@ -76,7 +76,7 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     moves &= world._in_copies_of(np.flatnonzero(fast))
     inverse_mass = np.where(free, 1.0 / np.where(free, bodies.mass[:used], 1.0), 0.0)
     pressed = _pressed(contacts, thick, fast)
-    hold_apart(*pressed, inverse_mass, before, HOLD_ROUNDS, after)
+    hold_apart(*pressed, inverse_mass, turn, before, HOLD_ROUNDS, after)
     motion = np.concatenate([np.where(moves[:, None], after[:, 9:] - before[:, 9:], 0.0), _turns(before, after, moves)], axis=1)
     pairs = _swept_pairs(world, motion, fast)
     rows = pairs[(way + turn)[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
@@ -90,7 +90,7 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     after[late] = stopped
     # What touched those that stopped does not go on through them.
     inverse_mass[late] = 0.0
-    hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world), inverse_mass, before, HOLD_ROUNDS, after)
+    hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world), inverse_mass, turn, before, HOLD_ROUNDS, after)
     return time
 
 
@@ -156,22 +156,25 @@ def _stop_behind(pressed: Pressed, motion: Floats, time: Floats, free: Bools) ->
 
 
 @device
-def way_along(before, after, k, p, n):
-    """How far a point p of body k moves along n."""
+def way_along(before, after, turn, k, p, n):
+    """How far the surface of body k goes along n, from a point p of it on. What is round has other points there as it turns."""
+    if turn[k] == 0.0:
+        return dot(n, sub(load_translation(after, k), load_translation(before, k)))
     moved = transform(load_rotation(after, k), load_translation(after, k), untransform(
         load_rotation(before, k), load_translation(before, k), p))  # fmt: skip
     return dot(n, sub(moved, p))
 
 
-@kernel("i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[:,::1], i8, f8[:,::1]")
-def hold_apart(pairs, normal, point, room, inverse_mass, before, rounds, after):
-    """Take bodies back that were driven into each other by more than their room, each by its share, along their normals."""
+@kernel("i8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[:,::1], i8, f8[:,::1]")
+def hold_apart(pairs, normal, point, room, inverse_mass, turn, before, rounds, after):
+    """Take bodies back that were driven into each other by more than their room, each by its share, along their normals.
+    turn: how far a turn moves points of each, 0 for what is round."""
     for _ in range(rounds):
         least = True
         for k in range(pairs.shape[0]):
             a, b = pairs[k, 0], pairs[k, 1]
             n, p = load3(normal, k, 0), load3(point, k, 0)
-            excess = way_along(before, after, a, p, n) - way_along(before, after, b, p, n) - room[k]
+            excess = way_along(before, after, turn, a, p, n) - way_along(before, after, turn, b, p, n) - room[k]
             whole = inverse_mass[a] + inverse_mass[b]
             if excess > 0.0 and whole > 0.0:
                 least = False

@@ -58,7 +58,7 @@ class WorldJoints(BodyColumns):
             numbers, (WORLD if to is None else int(to), int(body)), [_IDENTITY if to is None else poses[1], poses[0]]
         )
         self._joints_changed()
-        self._bodies.asleep[rows] = False
+        self._wake_ends(np.array(rows))
         return found
 
     def remove_joint(self, joints: npt.ArrayLike) -> None:
@@ -135,7 +135,12 @@ class WorldJoints(BodyColumns):
     def _wake_jointed(self, rows: npt.NDArray[Any]) -> None:
         """Wake the bodies of joints."""
         bodies = self._joints.bodies[rows]
-        self._bodies.asleep[bodies[bodies != WORLD] & ROW_MASK] = False
+        self._wake_ends(bodies[bodies != WORLD] & ROW_MASK)
+
+    def _wake_ends(self, rows: Ints) -> None:
+        """Wake bodies that are held in another way now. What they were calm for counts no more: in a short step a body that was
+        let go is still slow."""
+        self._bodies.asleep[rows], self._bodies.calm[rows] = False, 0.0
 
     def _collide(self, pairs: Ints) -> Bools | None:
         """(M,) which pairs no joint keeps from colliding; None for all."""

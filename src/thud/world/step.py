@@ -287,6 +287,7 @@ def _solver_bodies(world: World, role: npt.NDArray[np.uint8]) -> SolverBodies:
     push[used] = 0.0
     solver = SolverBodies(
         reals, rotation, np.empty((used + 1, 9)), known.inertia, known.inverse, known.axes, known.moments, push, damping,
+        np.zeros((used + 1, 6)),
     )  # fmt: skip
     run_rows(
         load_bodies, used, world.threads, role, bodies.poses, bodies.velocity, bodies.angular_velocity, bodies.center_of_mass,

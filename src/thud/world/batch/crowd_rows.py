@@ -155,6 +155,7 @@ def solve_copies(start, stop, size, table, joints, plan, patches, points, gravit
     # Room for one copy, which stays in the cache.
     reals, rotation, turn = np.zeros((size + 1, BODY)), np.zeros((size + 1, 9)), np.empty((size + 1, 9))
     push, damping, moves = np.zeros((size + 1, 6)), np.zeros((size + 1, 2)), np.empty(size + 1)
+    lead = np.zeros((size + 1, 6))
     rotation[size, 0] = rotation[size, 4] = rotation[size, 8] = 1.0
     marks = np.empty(size + 1, np.uint64)
     root, sums = np.empty(size, np.int64), np.empty((size, SUMS))
@@ -175,7 +176,7 @@ def solve_copies(start, stop, size, table, joints, plan, patches, points, gravit
         lo, hi = k * size, (k + 1) * size
         bodies = SolverBodies(
             reals, rotation, turn, table.inertia[lo:hi], table.inverse_inertia[lo:hi], table.axes[lo:hi], table.moments[lo:hi],
-            push, damping,
+            push, damping, lead,
         )  # fmt: skip
         load_rows(
             0, size, table.role[lo:hi], table.poses[lo:hi], table.velocity[lo:hi], table.angular_velocity[lo:hi],
