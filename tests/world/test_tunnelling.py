@@ -156,3 +156,24 @@ def test_fast_against_fast_on_a_rail() -> None:
         for _ in range(20):
             world.step(DT)
             assert (np.diff(world.poses(beads)[:, 0]) > 0.0).all()
+
+
+@pytest.mark.parametrize("ground", ["field", "mesh"])
+@pytest.mark.parametrize("shape", [thud.Box((0.15, 0.1, 0.12)), thud.Box((0.2, 0.12, 0.1)).to_mesh()], ids=["box", "mesh"])
+def test_what_tumbles_over_an_edge_is_not_stopped(ground, shape):
+    # The cast of a step takes the chord of the arc on which a body goes that turns about an edge that touches. So the edge met
+    # the ground at once, step after step: the body stood still in the air, and gravity made it faster all the time.
+    x = np.linspace(-3.0, 3.0, 25)
+    field = thud.HeightField(0.25 * np.sin(1.3 * x)[:, None] * np.cos(1.1 * x), 0.25, origin=(-3.0, -3.0, 0.0))
+    world = thud.World()
+    world.add(field if ground == "field" else field.to_mesh(), static=True, friction=0.8)
+    at = np.array([[1.2 * i - 1.2, 1.2 * j - 1.2, 1.0] for j in range(3) for i in range(3)])
+    bodies = world.add_many(shape, thud.Pose(at), friction=0.8)
+    energy = [sum(world.energy())]
+    for _ in range(150):
+        world.step(1.0 / 60.0)
+        energy.append(sum(world.energy()))
+    change = np.diff(energy)
+    assert energy[0] - energy[-1] > 900.0
+    assert change[change > 0.0].sum() < 0.01 * (energy[0] - energy[-1])
+    assert np.linalg.norm(world.velocities(bodies)[0], axis=1).max() < 3.0

@@ -77,6 +77,14 @@ FAST = 0.5
 #: the next cast still sees the impact.
 IMPACT_GAP = 1e-3
 
+#: Bodies that touch, one of which is made of triangles or patches, are lifted off each other before their motions are cast: by
+#: this part of the smaller one's size, which is more than `IMPACT_GAP`, and by the height of the arcs of their turns, both
+#: together by the second part at most, since what they go into each other by less is not seen. But not where a normal of what
+#: they touch with has less than this cosine with the lift.
+LIFT = 4e-3
+MOST_LIFT = 0.025
+LEAST_LIFT_COSINE = 0.1
+
 #: Rounds in which bodies are stopped by those that were stopped before them (a count); then all that is left stops together.
 IMPACT_ROUNDS = 8
 

@@ -21,7 +21,15 @@ import numpy.typing as npt
 from thud._core.arrays import Bools, Floats, Ints
 from thud._core.decorators import device, kernel
 from thud._core.threads import run_rows
-from thud.dynamics.tolerances import FAST, HOLD_ROUNDS, IMPACT_GAP, IMPACT_ROUNDS
+from thud.dynamics.tolerances import (
+    FAST,
+    HOLD_ROUNDS,
+    IMPACT_GAP,
+    IMPACT_ROUNDS,
+    LEAST_LIFT_COSINE,
+    LIFT,
+    MOST_LIFT,
+)
 from thud.math.pose import load_rotation, load_translation, transform, untransform
 from thud.math.vec3 import dot, load3, sub
 from thud.results import CastStatus
@@ -232,7 +240,8 @@ def _first_times(
     # As long as all move: pairs that move past each other, not together.
     past = np.linalg.norm(motion[pairs[:, 0], :3] - motion[pairs[:, 1], :3], axis=1) + turn[pairs].sum(axis=1)
     fast = pairs[past > room]
-    both = _impact_times(scene, fast, motion, turn, IMPACT_GAP * reach) if len(fast) else np.empty(0)
+    lift = _lifts(pressed, fast, motion, turn, thick, reach, scene.poses)
+    both = _impact_times(*_lifted(scene, fast, motion, turn, reach, lift)) if len(fast) else np.empty(0)
     for side in range(2):
         np.minimum.at(time, fast[:, side], np.where(free[fast[:, side]], both, 1.0))
     for _ in range(IMPACT_ROUNDS):
@@ -252,6 +261,8 @@ def _first_times(
         two = np.concatenate([still, moving])
         part = motion[two]
         placed = _poses_at(scene.poses[two], part, np.concatenate([begin, begin]))
+        apart = np.stack([still, moving], axis=1)
+        placed[len(still) :, 9:] += _lifts(pressed, apart, motion, turn, thick, reach, scene.poses)
         part[: len(still)] = 0.0
         part[len(still) :] *= rest[:, None]
         count = np.arange(len(still))
@@ -273,6 +284,53 @@ def _first_times(
             np.minimum.at(time, pairs[:, side], np.where(free[pairs[:, side]], first, 1.0))
         if np.array_equal(start, time):
             return time
+
+
+def _lifts(pressed: Pressed, pairs: Ints, motion: Floats, turn: Floats, thick: Floats, reach: Floats, poses: Floats) -> Floats:
+    """(M, 3) by how much the second body of each pair is moved off the first one before the two are cast.
+
+    What the solver holds apart is no impact. A body that tumbles over an edge goes on an arc, and the cast takes the chord,
+    which leads the edge through the ground by the arc's height; what is pressed sinks in by a little, too. Neither stops it:
+    the two are lifted off each other by as much, along the mean of the normals of what they touch with. Casts of convex shapes
+    see for themselves that what touches parts.
+    """
+    lift = np.zeros((len(pairs), 3))
+    if not len(pressed.pairs) or not len(pairs):
+        return lift
+    own = FAST * thick[pressed.pairs].sum(axis=1)
+    angle = np.where(turn > 0.0, np.linalg.norm(motion[:, 3:], axis=1), 0.0)
+    arms = np.linalg.norm(pressed.point[:, None] - poses[pressed.pairs][:, :, 9:], axis=2)
+    size = reach[pressed.pairs].min(axis=1)
+    high = np.minimum((arms * angle[pressed.pairs] ** 2).sum(axis=1) / 8.0 + LIFT * size, MOST_LIFT * size)
+    near = np.flatnonzero((pressed.room - own <= high) & (thick[pressed.pairs] == 0.0).any(axis=1))
+    codes, count = np.sort(pairs, axis=1) @ [len(thick), 1], len(pairs)
+    order = np.argsort(codes, kind="stable")
+    touching = np.sort(pressed.pairs[near], axis=1) @ [len(thick), 1]
+    place = np.searchsorted(codes[order], touching)
+    known = (place < count) & (codes[order][np.minimum(place, count - 1)] == touching)
+    near, row = near[known], order[place[known]]
+    normal = np.where((pressed.pairs[near, 0] == pairs[row, 0])[:, None], pressed.normal[near], -pressed.normal[near])
+    np.add.at(lift, row, normal)
+    length = np.linalg.norm(lift, axis=1, keepdims=True)
+    lift /= np.where(length > 0.0, length, 1.0)
+    # As far as it takes along each of the normals; not between two that face each other.
+    cosine = np.einsum("ni,ni->n", normal, lift[row])
+    steep = np.full(count, np.inf)
+    np.minimum.at(steep, row, cosine)
+    far = np.zeros(count)
+    np.maximum.at(far, row, high[near] / np.maximum(cosine, LEAST_LIFT_COSINE))
+    return lift * np.where((steep > LEAST_LIFT_COSINE) & (steep < np.inf), far, 0.0)[:, None]
+
+
+def _lifted(
+    scene: narrow.Scene, pairs: Ints, motion: Floats, turn: Floats, reach: Floats, lift: Floats
+) -> tuple[narrow.Scene, Ints, Floats, Floats, Floats]:
+    """What `_impact_times` takes, each pair by itself, the second bodies moved."""
+    two, count = np.ascontiguousarray(pairs.T).ravel(), np.arange(len(pairs))
+    placed = scene.poses[two]
+    placed[len(pairs) :, 9:] += lift
+    staged = replace(scene, shape=np.ascontiguousarray(scene.shape[two]), poses=placed)
+    return staged, np.stack([count, count + len(pairs)], axis=1), motion[two], turn[two], IMPACT_GAP * reach[two]
 
 
 def _impact_times(scene: narrow.Scene, pairs: Ints, motion: Floats, turn: Floats, gap: Floats) -> Floats:
