@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 import thud
 from thud import particles as p
+from thud.particles.flight.tolerances import SLIDE_TIME
 from thud.results import ParticleState
 
 G = 9.81
@@ -316,3 +318,81 @@ def test_nothing_slides_out_of_a_wedge(angle: float) -> None:
     there = stone(pose.apply(inside), away, bounces=10**6).states(0.3, [p.Solid(shape, pose, restitution=0.0)])
     off = thud.closest_point(shape, pose.inverse().apply(there.position), signed=True).distance
     assert off.max() < 1e-6
+
+
+def _corners(name: str) -> np.ndarray:
+    """Vertices of a convex hull with acute corners, turned and moved."""
+    rng = np.random.default_rng(11)
+    flat = [rng.uniform(-1, 1, (9, 3)) * [1.5, 1.5, 0.15] for _ in range(3)]
+    around = np.linspace(0.0, 2.0 * np.pi, 7)[:-1]
+    made = {
+        "hull 0": flat[0], "hull 1": flat[1], "hull 2": flat[2], "tetrahedron": rng.normal(size=(4, 3)),
+        "thin tetrahedron": np.array([[0, 0, 0], [2, 0, 0.1], [1, 2, 0], [0.9, 0.7, 0.15]]),
+        "prism": np.array([[x, y, z] for y in (-1, 1) for x, z in ((-0.5, 0), (1.5, 0.12), (1.5, -0.12))]),
+        "flat cone": np.vstack([np.column_stack([np.cos(around), np.sin(around), 0.0 * around]), [[0.0, 0.0, 0.2]]]),
+    }  # fmt: skip
+    turn = np.random.default_rng(0).normal(size=4)
+    return thud.Pose([0.3, -0.7, 1.1], turn / np.linalg.norm(turn)).apply(made[name])
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("motion", ["straight", "curved", "drag"])
+@pytest.mark.parametrize("name", ["hull 0", "hull 1", "hull 2", "tetrahedron", "thin tetrahedron", "prism", "flat cone"])
+def test_nothing_slides_through_corners(name: str, motion: str, friction: float) -> None:
+    # A slide was moved a nanometre off the last two faces that it had met, and so through the third of a corner: nearly all got
+    # out of a flat hull within 3 s. The faces' planes are known here from the vertices alone.
+    vertices, rng, count = _corners(name), np.random.default_rng(3), 40
+    planes = ConvexHull(vertices).equations
+    inside = rng.dirichlet(np.ones(len(vertices)), count) @ vertices
+    away = rng.normal(size=(count, 3))
+    outside = vertices.mean(axis=0) + 4.0 * away / np.linalg.norm(away, axis=1)[:, None]
+    towards = 2.0 * (rng.dirichlet(np.ones(len(vertices)), count) @ vertices - outside)
+    solid = p.Solid(thud.ConvexHull(vertices), restitution=0.0, friction=friction)
+    drag: Any = {"mass": 1.0, "drag": 0.5} if motion == "drag" else {}
+    for place, velocity, side in ((inside, 3.0 * rng.normal(size=(count, 3)), 1.0), (outside, towards, -1.0)):
+        flies = p.ParticleSystem(
+            place, velocity, [0, 0, 0.0 if motion == "straight" else -G], response="bounce", bounces=0, **drag
+        )  # fmt: skip
+        for t in (0.3, 1.0, 3.0):
+            off = flies.states(t, [solid]).position @ planes[:, :3].T + planes[:, 3]
+            assert (side * off.max(axis=1)).max() < 1e-6
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("shape", [thud.Cone(1.5, 0.35), thud.Cone(1.0, 0.1), thud.Cone(0.8, 1.0), thud.Cylinder(0.8, 1.0)])
+def test_slides_in_rims_take_no_more_flights_than_others(shape: Any, friction: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In the wedge of a rim each hop off one side came down on the other at once: up to 17 flights in the time of one.
+    from thud.particles.flight import flights
+
+    rounds = []
+    begin = flights.begin_round
+    monkeypatch.setattr(flights, "begin_round", lambda rows, f: (rounds.append(rows), begin(rows, f))[1])
+    rng = np.random.default_rng(4)
+    turn = rng.normal(size=4)
+    pose = thud.Pose(rng.normal(size=3), turn / np.linalg.norm(turn))
+    inside = rng.uniform(-1.0, 1.0, (4000, 3))
+    inside = inside[thud.contains(shape, inside)][:30]
+    slides = stone(pose.apply(inside), 4.0 * rng.normal(size=inside.shape), bounces=0)
+    slides.states(1.0, [p.Solid(shape, pose, restitution=0.0, friction=friction)])
+    assert sum(rounds) < 3 * len(inside) * 1.0 / SLIDE_TIME
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.2])
+@pytest.mark.parametrize("angle", [30.0, 90.0, 150.0])
+def test_a_slide_along_the_line_of_a_wedge_is_in_closed_form(angle: float, friction: float) -> None:
+    # It was stepped, in hops off one side and off the other.
+    slope, half = np.radians(40.0), np.radians(angle) / 2.0
+    line = np.array([np.cos(slope), 0.0, -np.sin(slope)])
+    up, across = np.array([np.sin(slope), 0.0, np.cos(slope)]), np.array([0.0, 1.0, 0.0])
+    sides = [
+        p.Plane([0, 0, 0], np.sin(half) * up + sign * np.cos(half) * across, restitution=0.0, friction=friction)
+        for sign in (1.0, -1.0)
+    ]
+    # Each side bears half of what gravity presses into the wedge, by the sine of half its angle.
+    pull = G * (np.sin(slope) - friction * np.cos(slope) / np.sin(half))
+    slides = stone(1e-6 * up + 1e-7 * across, bounces=0, lifetime=10.0)
+    early, late = slides.states(0.2, sides), slides.states(1.2, sides)
+    speed = max(np.linalg.norm(early.velocity[0]), 0.0)
+    assert speed == pytest.approx(max(pull, 0.0) * 0.2, abs=0.02)
+    way = speed + 0.5 * max(pull, 0.0)
+    np.testing.assert_allclose(late.position[0] - early.position[0], way * line, atol=1e-6)

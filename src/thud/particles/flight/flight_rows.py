@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 
-# Columns of `row`. MODE: how the particle moves; STALL: contacts one after the other that took no time.
-PARTICLE, GENERATION, IMPACTS, MODE, FLIGHTS, STALL = range(6)
-ROW = 6
+# Columns of `row`. MODE: how the particle moves; STALL: contacts one after the other that took no time; SIDE: row of the
+# plane that the particle slides on or has bounced off, -1 for what is none.
+PARTICLE, GENERATION, IMPACTS, MODE, FLIGHTS, STALL, SIDE = range(7)
+ROW = 7
 
 # Columns of `clock`: birth of its generation, age at the start of the flight, lifetime, longest time of this flight.
 BIRTH, AGE, LIFE, UNTIL = range(4)
@@ -24,7 +25,7 @@ class FlightRows(NamedTuple):
     """R flights. `FlightRows` in a kernel's signature is `flights`."""
 
     row: Ints
-    """(R, 6) particle, generation, impacts so far, mode, flights so far, contacts that took no time."""
+    """(R, 7) particle, generation, impacts so far, mode, flights so far, contacts that took no time, the plane just left."""
     clock: Floats
     """(R, 4) birth of the generation, age at the start of the flight, lifetime, longest time of the flight, seconds."""
     paths: Floats

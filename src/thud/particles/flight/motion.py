@@ -22,6 +22,7 @@ from thud.particles.flight.flight_rows import (
     LIFE,
     MODE,
     PARTICLE,
+    SIDE,
     STALL,
     UNTIL,
 )
@@ -128,7 +129,9 @@ def start_rows(
         at = row - start
         row, clock = flights_out.row, flights_out.clock
         row[at, PARTICLE], row[at, GENERATION], row[at, IMPACTS] = particle, generation, 0
-        row[at, MODE], row[at, FLIGHTS], row[at, STALL] = FREE, 0, 0
+        row[at, MODE], row[at, FLIGHTS], row[at, STALL], row[at, SIDE] = FREE, 0, 0, -1
+        for axis in range(6):
+            flights_out.slope[at, axis] = 0.0
         for axis in range(3):
             flights_out.came[at, axis] = 0.0
         flights_out.last[at, 0], flights_out.last[at, 1] = -1, -1

@@ -11,9 +11,11 @@ import math
 import numpy as np
 
 from thud._core.decorators import exact_device, exact_kernel
+from thud.particles.colliders.element_arrays import COLLIDER
 from thud.particles.crossings.drag_time import dragged_place, dragged_velocity
 from thud.particles.crossings.elements import dot3, path_at
 from thud.particles.crossings.path_columns import PATH_DRAG
+from thud.particles.flight.clearance import clear_of_others, clear_place
 from thud.particles.flight.flight_rows import (
     AGE,
     BIRTH,
@@ -27,6 +29,7 @@ from thud.particles.flight.flight_rows import (
     MODE,
     PARTICLE,
     RESTED,
+    SIDE,
     SLIDE,
     STALL,
     UNTIL,
@@ -34,15 +37,21 @@ from thud.particles.flight.flight_rows import (
 from thud.particles.flight.motion import flight_acceleration
 from thud.particles.flight.slide import dragged_edge_time, dragged_stop, edge_time, is_plane, slide_acceleration
 from thud.particles.flight.tolerances import (
+    CLEAR_FAR,
+    SLIDE_BOUNCES,
+    SLIDE_CREEP,
+    SLIDE_FURTHER,
     SLIDE_HEIGHT,
     SLIDE_LANDING,
     SLIDE_LATE,
     SLIDE_LIFT,
-    SLIDE_OPPOSED,
+    SLIDE_NEAR,
+    SLIDE_PARALLEL,
     SLIDE_SOFT,
     SLIDE_STALLS,
     SLIDE_STEEPEST,
     SLIDE_STOPPED,
+    SLIDE_STRAIGHT,
     SLIDE_STUCK,
     SLIDE_TIME,
     SLIDE_WEDGE,
@@ -108,8 +117,8 @@ def next_flight(flights, k, kept, p, v, a, w, span, mode, impacts, collider, par
     """Row `kept` becomes the flight that follows row k's after `span`: from p with v and a, where it arrived with w. a: but for
     the drag's part of v."""
     row, clock, paths, came, last = flights.row, flights.clock, flights.paths, flights.came, flights.last
-    slow = span < SLIDE_STUCK * SLIDE_TIME and row[k, MODE] != FREE
-    stall = row[k, STALL] + 1 if slow else np.int64(0)
+    creeps = span < 0.5 * SLIDE_TIME and max(dot3(v, v), dot3(w, w)) < SLIDE_CREEP * SLIDE_CREEP and row[k, MODE] != FREE
+    stall = row[k, STALL] + 1 if creeps or span < SLIDE_STUCK * SLIDE_TIME else np.int64(0)
     row[kept, PARTICLE], row[kept, GENERATION], row[kept, IMPACTS] = row[k, PARTICLE], row[k, GENERATION], impacts
     row[kept, MODE], row[kept, FLIGHTS], row[kept, STALL] = mode, row[k, FLIGHTS] + 1, stall
     age = clock[k, AGE] + span
@@ -136,26 +145,54 @@ def end_flight(flights, k, kept, p, span, mode, impacts):
 
 
 @exact_device
-def above(p, n, press):
-    """The place of a particle that slides: above the surface by so little that it does not show, and by so much that it is
-    known on which side of it, and of what else meets it there, the particle is."""
-    far = max(abs(p[0]), abs(p[1]), abs(p[2]))
-    height = SLIDE_HEIGHT * (far + max(press, 0.0) * SLIDE_TIME)
-    return p[0] + height * n[0], p[1] + height * n[1], p[2] + height * n[2]
+def before_landing(flights, k, elements, p, w, span, back, height):
+    """(place, whether it is clear) of a particle that has arrived at p with w after `span`: up to `back` seconds before, so
+    little that it does not show, and `height` off all that is near. The flight has crossed nothing until then, whatever is
+    near; so it goes back by more where that is in doubt."""
+    q, clear = (p, False) if flights.hit[k, 0] >= 0 and span > 0.0 else clear_place(elements, p, height)
+    x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
+    half = 0.5 * span
+    at = min(back, half)
+    while not clear and span > 0.0:
+        q, clear = clear_place(elements, arrival(x, v, a, flights.paths[k, PATH_DRAG], span - at)[0], height)
+        if at >= half:
+            break
+        at = min(SLIDE_FURTHER * at, half)
+    return q, clear
 
 
 @exact_device
-def other_side(flights, k, n, span):
-    """The normal of the other side of a wedge whose one side has normal n: what the particle has met before this flight, or
-    before that, and that faces another way; 0 if there is none. A long flight through the air has led it elsewhere."""
-    none = (0.0, 0.0, 0.0)
-    if flights.row[k, MODE] == FREE and (flights.last[k, 0] < 0 or span >= SLIDE_TIME):
-        return none
-    before = row3(flights.slope, k, 0)
-    if dot3(n, before) < SLIDE_WEDGE:
-        return before
-    further = row3(flights.slope, k, 3)
-    return further if dot3(n, further) < SLIDE_WEDGE else none
+def cross3(a, b):
+    """a x b"""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@exact_device
+def just_left(flights, k, span):
+    """Whether a flight of `span` is so short, or so near what it left, that this forms a wedge with what it meets."""
+    mode = flights.row[k, MODE]
+    return mode == SLIDE or (span < SLIDE_TIME and (mode == HOP or flights.last[k, 0] >= 0))
+
+
+@exact_device
+def differs(n, other, planes):
+    """Whether surfaces of these normals are the sides of a wedge. Of two planes any that are not parallel."""
+    cosine = dot3(n, other)
+    if dot3(other, other) == 0.0 or 1.0 - cosine * cosine < SLIDE_PARALLEL:
+        return False
+    return planes or cosine < SLIDE_WEDGE
+
+
+@exact_device
+def held(u, n, other, third):
+    """Whether a corner of three surfaces holds against u: u is a sum of what points into each of them."""
+    across = cross3(other, third)
+    volume = dot3(n, across)
+    if abs(volume) < SLIDE_PARALLEL:
+        return False
+    into = -SLIDE_STRAIGHT * math.sqrt(dot3(u, u))
+    one, two, three = dot3(u, across), dot3(u, cross3(third, n)), dot3(u, cross3(n, other))
+    return -one / volume >= into and -two / volume >= into and -three / volume >= into
 
 
 @exact_device
@@ -169,67 +206,117 @@ def bending(flights, k, n, v, span):
 
 
 @exact_device
-def keep_sides(flights, kept, n, other):
-    """Row `kept` has left a surface of normal n, in a wedge with another."""
+def keep_sides(flights, kept, n, e, other):
+    """Row `kept` has left a surface of normal n and element e, or -1 where that is no plane, in a wedge with another."""
+    flights.row[kept, SIDE] = e
     for axis in range(3):
         flights.slope[kept, axis], flights.slope[kept, 3 + axis] = n[axis], other[axis]
 
 
-@exact_device
-def hop(flights, k, kept, p, v, a, n, lift, w, span, impacts):
-    """Row `kept` becomes a hop off a surface, along n with the speed `lift`, into the air with all of the acceleration a."""
-    out = (v[0] + lift * n[0], v[1] + lift * n[1], v[2] + lift * n[2])
-    none = np.int64(-1)
-    next_flight(flights, k, kept, p, out, a, w, span, np.int64(HOP), impacts, none, none)
+@exact_kernel(inner="elements, i8, vec3, vec3, vec3, vec3, f8")
+def slide_end(elements, e, p, v, along, n, rate):
+    """When a straight slide on plane e ends at its edge; 0: there it is."""
+    if rate != 0.0:
+        return dragged_edge_time(elements, e, p, v, along, rate)
+    return edge_time(elements, e, p, v, along)
 
 
-@exact_kernel(inner="flights, i8, i8, elements, i8, vec3, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
-def settle_down(flights, k, kept, elements, e, p, v, a, n, w, friction, span, impacts, collider, part):
+@exact_kernel(inner="flights, i8, i8, elements, f8[:,::1], i8, vec3, vec3, vec3, vec3, vec3, f8, f8, i8, i8, i8")
+def settle_down(flights, k, kept, elements, materials, e, p, v, a, n, w, friction, span, impacts, collider, part):
     """What follows where a particle with velocity v along a surface no longer leaves it: it slides, hops, flies off or rests.
     It has arrived with w.
 
     e: the element that it lies on, -1 for other colliders; a: all of its acceleration. Returns ENDED or GOES_ON; row `kept` is
     what follows.
     """
-    press, stall = -dot3(a, n), flights.row[k, STALL]
+    press, rate = -dot3(a, n), flights.paths[k, PATH_DRAG]
+    stall = flights.row[k, STALL] if flights.row[k, MODE] != FREE else np.int64(0)
+    side = e if is_plane(elements, e) else np.int64(-1)
+    before, further, left = row3(flights.slope, k, 0), row3(flights.slope, k, 3), flights.row[k, SIDE]
+    flat = side >= 0 and left >= 0
+    wedge = just_left(flights, k, span) and differs(n, before, flat)
+    short = span < SLIDE_STUCK * SLIDE_TIME
+    other = before if wedge else (further if short else (0.0, 0.0, 0.0))
+    line, pair = (0.0, 0.0, 0.0), False
+    grip = friction * max(press, 0.0)
+    if wedge:
+        cosine = dot3(n, before)
+        line = cross3(n, before)
+        size = 1.0 / math.sqrt(dot3(line, line))
+        line = (size * line[0], size * line[1], size * line[2])
+        push = -dot3(a, before)
+        sine2 = 1.0 - cosine * cosine
+        here, there = (press - cosine * push) / sine2, (push - cosine * press) / sine2
+        pair = here >= 0.0 and there >= 0.0
+        leaves = dot3(v, before)
+        # Into the other side again, or back to it within a hop: both take away what is across their line.
+        if (leaves < 0.0 and cosine < 0.0) or (pair and 2.0 * leaves <= there * sine2 * SLIDE_TIME):
+            along = dot3(v, line)
+            v = (along * line[0], along * line[1], along * line[2])
+        else:
+            pair = False
+        far = max(abs(p[0]), abs(p[1]), abs(p[2]))
+        stays = span * math.sqrt(dot3(w, w)) < CLEAR_FAR * SLIDE_HEIGHT * far
+        if stays and stall > 0 and held(w, n, before, further):
+            v = (0.0, 0.0, 0.0)
+            if held(a, n, before, further):
+                end_flight(flights, k, kept, p, span, RESTED, impacts)
+                return ENDED
+        if pair and flat:
+            grip = friction * here + materials[elements.ints[left, COLLIDER], 1] * there
     still = a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0
-    wedged = stall >= 2 and dot3(v, v) < RESTING_SPEED * RESTING_SPEED
-    if still or wedged or stall > SLIDE_STALLS:
+    if still or stall > SLIDE_STALLS:
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
     pull = (a[0] + press * n[0], a[1] + press * n[1], a[2] + press * n[2])
-    moves, straight, along, stops = slide_acceleration(v, pull, friction * max(press, 0.0))
-    rate = flights.paths[k, PATH_DRAG]
+    if pair and flat:
+        down = dot3(a, line)
+        pull = (down * line[0], down * line[1], down * line[2])
+    moves, straight, along, stops = slide_acceleration(v, pull, grip)
     if press >= 0.0 and not moves:
         end_flight(flights, k, kept, p, span, RESTED, impacts)
         return ENDED
-    # As high above the other side of a wedge, towards which the normal may point.
-    other = other_side(flights, k, n, span)
-    cosine = dot3(n, other)
-    share = 1.0 / (1.0 + cosine) if cosine > -SLIDE_OPPOSED else 0.0
-    both = (n[0] + other[0], n[1] + other[1], n[2] + other[2])
-    p = above(p, (share * both[0], share * both[1], share * both[2]) if share > 0.0 else n, press)
-    bend = bending(flights, k, n, v, span)
+    far = max(abs(p[0]), abs(p[1]), abs(p[2])) + max(press, 0.0) * SLIDE_TIME
+    speed = math.sqrt(dot3(v, v))
+    back = SLIDE_NEAR * far / max(-dot3(w, n), SLIDE_LIFT)
+    q, clear = before_landing(flights, k, elements, p, w, span, back, SLIDE_HEIGHT * far)
+    if not clear:
+        # So far into a corner that it is not known what is inside.
+        end_flight(flights, k, kept, q, span, RESTED, impacts)
+        return ENDED
+    bend = 0.0 if wedge else bending(flights, k, n, v, span)
     lift, off = max(0.5 * (press + bend) * SLIDE_TIME, SLIDE_LIFT), n
-    lift = min(lift, max(SLIDE_STEEPEST * math.sqrt(dot3(v, v)), 0.5 * press * SLIDE_TIME, SLIDE_LIFT))
-    if stall >= 2:
-        # Between two surfaces: off both of them, and the faster the more often it came to nothing.
-        part = np.float64(stall - 1)
-        off = (part * (n[0] + other[0]), part * (n[1] + other[1]), part * (n[2] + other[2]))
-    elif press >= 0.0 and straight and is_plane(elements, e):
+    steepest = max(SLIDE_STEEPEST * speed, 0.5 * press * SLIDE_TIME, SLIDE_LIFT)
+    if (pair and flat) or (press >= 0.0 and straight and side >= 0 and (flat or not wedge)):
+        until = slide_end(elements, e, q, v, along, n, rate)
+        if pair and flat:
+            until = min(until, slide_end(elements, left, q, v, along, before, rate))
         if rate != 0.0:
-            until, stops = dragged_edge_time(elements, e, p, v, along, rate), dragged_stop(v, along, rate)
-        else:
-            until = edge_time(elements, e, p, v, along)
-        if until > 0.0:
-            next_flight(flights, k, kept, p, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
-            keep_sides(flights, kept, n, other)
+            stops = dragged_stop(v, along, rate)
+        if until > (SLIDE_STUCK * SLIDE_TIME if stall > 0 and flights.hit[k, 0] < 0 else 0.0):
+            next_flight(flights, k, kept, q, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
+            keep_sides(flights, kept, n, side, other)
+            # Beyond the edge by as much as above the surface: what stands on it is hit.
+            beyond = arrival(q, v, flight_acceleration(along, v, rate), rate, until)[1] if until < math.inf else v
+            until += SLIDE_HEIGHT * far / max(math.sqrt(dot3(beyond, beyond)), SLIDE_LIFT)
             flights.clock[kept, UNTIL] = min(until, stops)
             return GOES_ON
-        # Over the edge.
-        lift = SLIDE_LIFT
-    hop(flights, k, kept, p, v, a, off, lift, w, span, impacts)
-    keep_sides(flights, kept, n, other)
+        if stall == 0:
+            # Over the edge. When that has come to nothing it is along the edge, or something stands there.
+            lift = SLIDE_LIFT
+    if wedge and lift > SLIDE_LIFT:
+        # Off both sides, so fast that the next hop is as long as others.
+        last = dot3(row3(flights.paths, k, 3), before)
+        lift = max(lift, last * SLIDE_TIME / max(span, SLIDE_LIFT * SLIDE_TIME))
+        steepest = max(steepest, 0.5 * math.sqrt(dot3(a, a)) * SLIDE_TIME)
+        wide = math.sqrt(2.0 * (1.0 + dot3(n, before)))
+        off = ((n[0] + before[0]) / wide, (n[1] + before[1]) / wide, (n[2] + before[2]) / wide)
+        lift *= 2.0 / wide
+    lift = min(lift, steepest)
+    out = (v[0] + lift * off[0], v[1] + lift * off[1], v[2] + lift * off[2])
+    none = np.int64(-1)
+    next_flight(flights, k, kept, q, out, a, w, span, np.int64(HOP), impacts, none, none)
+    keep_sides(flights, kept, n, side, other)
     return GOES_ON
 
 
@@ -247,7 +334,22 @@ def after_slide(flights, k, kept, elements, first, materials, accelerations):
     collider, part = flights.last[k, 0], -2 - flights.last[k, 1]
     n, impacts = row3(flights.slope, k, 0), flights.row[k, IMPACTS]
     return settle_down(
-        flights, k, kept, elements, first[collider] + part, p, w, a, n, w, materials[collider, 1], span, impacts, collider, part
+        flights,
+        k,
+        kept,
+        elements,
+        materials,
+        first[collider] + part,
+        p,
+        w,
+        a,
+        n,
+        w,
+        materials[collider, 1],
+        span,
+        impacts,
+        collider,
+        part,
     )
 
 
@@ -276,14 +378,17 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     quiet = mode != FREE and (soft or (mode == HOP and t <= SLIDE_LATE * SLIDE_TIME and approach <= SLIDE_SOFT * speed))
     counted = impacts if quiet else impacts + 1
     restitution, friction = materials[collider, 0], materials[collider, 1]
-    used_up = impacts >= bounces or quiet
+    e = first[collider] + part if first[collider] >= 0 else np.int64(-1)
+    # Bounces between the sides of a wedge become shorter than what is known of its place.
+    wedged = flights.row[k, STALL] >= SLIDE_BOUNCES and not clear_of_others(elements, p, x, e)
+    used_up = impacts >= bounces or quiet or wedged
     # A hop has pressed against the surface at its start as well, for which no friction was taken then.
     lift = max(0.0, dot3(v, row3(flights.slope, k, 0))) if quiet and mode == HOP else 0.0
     out, away = bounced(w, n, 0.0 if used_up else restitution, friction, lift)
     if not used_up and away >= RESTING_SPEED:
-        other = other_side(flights, k, n, t)
+        other = row3(flights.slope, k, 0) if just_left(flights, k, t) else (0.0, 0.0, 0.0)
         next_flight(flights, k, kept, p, out, a, w, t, np.int64(FREE), counted, collider, part)
-        keep_sides(flights, kept, n, other)
+        keep_sides(flights, kept, n, e if is_plane(elements, e) else np.int64(-1), other)
         return GOES_ON, False
     if slides == 0:
         end_flight(flights, k, kept, p, t, RESTED, counted)
@@ -291,8 +396,7 @@ def after_impact(flights, k, kept, bounces, slides, elements, first, materials, 
     # What is left along the normal is lost.
     along = dot3(out, n)
     out = (out[0] - along * n[0], out[1] - along * n[1], out[2] - along * n[2])
-    e = first[collider] + part if first[collider] >= 0 else np.int64(-1)
-    return settle_down(flights, k, kept, elements, e, p, out, a, n, w, friction, t, counted, collider, part), quiet
+    return settle_down(flights, k, kept, elements, materials, e, p, out, a, n, w, friction, t, counted, collider, part), quiet
 
 
 @exact_kernel("i8, flights")

@@ -8,6 +8,9 @@ particle by what its normal has turned in the hop before. A hop's landing takes 
 friction does in that time, for the speed along the normal of its start and that of its end, and a surface that falls away
 faster than the particle is left. A hop is press SLIDE_TIME^2 / 8 high, 5 um under gravity; its direction is that of the tangent
 where it begins, so that on a curved surface it is off by SLIDE_TIME times what the direction turns in a second.
+
+In a wedge of two planes it slides along their line, in closed form again, with the friction of both. Where one of the two is
+no plane it hops off both, so fast that the hop takes SLIDE_TIME. Where it begins, see `clearance.py`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,21 @@ SLIDE_SOFT = 0.1
 #: How far above the surface a particle slides, a part of its largest coordinate: thousands of its roundoffs.
 SLIDE_HEIGHT = 1e-9
 
-#: Nor is it moved off a surface that faces it: their normals have a cosine below minus this, a wedge of 2.6 degrees.
-SLIDE_OPPOSED = 0.999
+#: How far above the surface a hop begins, as such a part: it is moved back along its way, which must not slow it down.
+SLIDE_NEAR = 1e-11
+
+#: Where that place is in doubt it is moved back by so many times as much, and so on, by half of the way at most.
+SLIDE_FURTHER = 100.0
+
+#: It is moved off all that is nearer than SLIDE_HEIGHT, CLEAR_TURNS times (a count) off one after the other, by no more than
+#: CLEAR_FAR such heights in all; and it is clear of what is farther than CLEAR_DOUBT roundoffs.
+CLEAR_TURNS = 32
+CLEAR_FAR = 100.0
+CLEAR_DOUBT = 2.0
+
+#: Planes whose normals have a squared sine below this are parallel, and a corner whose three normals have a smaller volume is
+#: none: the roundoff of their line.
+SLIDE_PARALLEL = 1e-9
 
 #: Two surfaces whose normals have a cosine below this may be the sides of a wedge; above it they are taken for one.
 SLIDE_WEDGE = 0.5
@@ -32,9 +45,15 @@ SLIDE_STRAIGHT = 1e-9
 #: A slide has stopped when this part of its speed is left: roundoff of the time of the stop.
 SLIDE_STOPPED = 1e-9
 
-#: Hops shorter than this part of SLIDE_TIME take no time; after so many of them (a count) a particle is wedged in, and rests.
+#: Hops shorter than this part of SLIDE_TIME take no time, nor those shorter than half of it that are slower than SLIDE_CREEP,
+#: m/s, as hops under gravity are; after so many of them (a count) a particle is wedged in, and rests.
 SLIDE_STUCK = 0.02
+SLIDE_CREEP = 1e-2
 SLIDE_STALLS = 64
+
+#: After so many bounces (a count) that took no time a particle may be so near several surfaces that it is not known between
+#: which it is: then it bounces no more. A corner of three planes that is met head on has fewer.
+SLIDE_BOUNCES = 2
 
 #: Flights of a generation (a count) from which on its state is kept at the end of a query: fewer are soon computed again.
 CHECKPOINT_FLIGHTS = 8
