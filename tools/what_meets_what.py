@@ -47,8 +47,8 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _options(entry: Entry) -> str:
-    # "features" is the cache of `v_clip`, which the page speaks of in words.
-    shown = {name: values for name, values in entry.options.items() if name != "features"}
+    # "features" is the cache of `v_clip`, which the page speaks of in words; "nearest" is asked for by steps of worlds alone.
+    shown = {name: values for name, values in entry.options.items() if name not in ("features", "nearest")}
     return ", ".join(name if values is None else f"{name} ({', '.join(values)})" for name, values in shown.items())
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import thud
+from benchmarks.memory import peak_megabytes
 from reproductions.report import Report
 from thud.report.relief import relief
 from thud.terrain import build, generated_world
@@ -59,13 +60,13 @@ def _build(folder: Path, side: float) -> dict[str, float]:
     workers = int(os.environ.get("THUD_WORLD_WORKERS") or 1)
     limit = float(os.environ.get("THUD_WORLD_SECONDS") or math.inf)
     begin = saved = time.perf_counter()
-    paused = False
+    used_before, paused = time.process_time(), False
 
     def so_far() -> dict[str, float]:
         # Of workers what has ended is known.
-        own, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        used = sum(one.ru_utime + one.ru_stime for one in (own, theirs))
-        peak = 1024.0 * (own.ru_maxrss + (workers * theirs.ru_maxrss if workers > 1 else 0))
+        theirs = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = time.process_time() - used_before + theirs.ru_utime + theirs.ru_stime
+        peak = 1e6 * peak_megabytes() + (1024.0 * workers * theirs.ru_maxrss if workers > 1 else 0)
         return {
             "seconds": before["seconds"] + time.perf_counter() - begin,
             "cpu": before["cpu"] + used,

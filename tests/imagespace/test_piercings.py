@@ -104,7 +104,7 @@ def test_pairs_and_none() -> None:
     assert len(piercings([], None)) == len(piercings([cube], None)) == len(piercings(meshes, poses, np.empty((0, 2)))) == 0
     with pytest.raises(thud.errors.InvalidInputError, match="expected pairs of two objects"):
         piercings(meshes, poses, [[1, 1]])
-    with pytest.raises(thud.errors.InvalidInputError, match="pairs: row 0"):
+    with pytest.raises(thud.errors.InvalidInputError, match="seen: row 0"):
         piercings(meshes, poses, [[1, 7]])
 
 
