@@ -84,7 +84,7 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     moves &= world._in_copies_of(np.flatnonzero(fast))
     inverse_mass = np.where(free, 1.0 / np.where(free, bodies.mass[:used], 1.0), 0.0)
     pressed = _pressed(contacts, thick, fast)
-    hold_apart(*pressed, inverse_mass, turn, before, HOLD_ROUNDS, after)
+    hold_apart(*pressed[:4], inverse_mass, turn, before, HOLD_ROUNDS, after)
     motion = np.concatenate([np.where(moves[:, None], after[:, 9:] - before[:, 9:], 0.0), _turns(before, after, moves)], axis=1)
     pairs = _swept_pairs(world, motion, fast)
     rows = pairs[(way + turn)[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
@@ -98,7 +98,7 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     after[late] = stopped
     # What touched those that stopped does not go on through them.
     inverse_mass[late] = 0.0
-    hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world), inverse_mass, turn, before, HOLD_ROUNDS, after)
+    hold_apart(*_of_copies(pressed, world._copies_of(rows[:, 0]), world)[:4], inverse_mass, turn, before, HOLD_ROUNDS, after)
     return time
 
 
@@ -137,6 +137,8 @@ class Pressed(NamedTuple):
     """(M, 3) world frame, at the begin."""
     room: Floats
     """(M,) how far the two may be driven into each other, metres."""
+    gap: Floats
+    """(M,) how far apart they are there, negative where they overlap."""
 
 
 def _pressed(contacts: StepContacts, thick: Floats, fast: Bools) -> Pressed:
@@ -145,7 +147,7 @@ def _pressed(contacts: StepContacts, thick: Floats, fast: Bools) -> Pressed:
     chosen = np.flatnonzero(fast[pairs].any(axis=1) & contacts.keep & ~contacts.sensor)
     pairs = np.ascontiguousarray(pairs[chosen])
     room = np.maximum(FAST * thick[pairs].sum(axis=1) - contacts.depth[chosen], 0.0)
-    return Pressed(pairs, contacts.normal[chosen], contacts.point[chosen], room)
+    return Pressed(pairs, contacts.normal[chosen], contacts.point[chosen], room, -contacts.depth[chosen])
 
 
 def _stop_behind(pressed: Pressed, motion: Floats, time: Floats, free: Bools) -> None:
@@ -297,12 +299,11 @@ def _lifts(pressed: Pressed, pairs: Ints, motion: Floats, turn: Floats, thick: F
     lift = np.zeros((len(pairs), 3))
     if not len(pressed.pairs) or not len(pairs):
         return lift
-    own = FAST * thick[pressed.pairs].sum(axis=1)
     angle = np.where(turn > 0.0, np.linalg.norm(motion[:, 3:], axis=1), 0.0)
     arms = np.linalg.norm(pressed.point[:, None] - poses[pressed.pairs][:, :, 9:], axis=2)
     size = reach[pressed.pairs].min(axis=1)
     high = np.minimum((arms * angle[pressed.pairs] ** 2).sum(axis=1) / 8.0 + LIFT * size, MOST_LIFT * size)
-    near = np.flatnonzero((pressed.room - own <= high) & (thick[pressed.pairs] == 0.0).any(axis=1))
+    near = np.flatnonzero((pressed.gap <= high) & (thick[pressed.pairs] == 0.0).any(axis=1))
     codes, count = np.sort(pairs, axis=1) @ [len(thick), 1], len(pairs)
     order = np.argsort(codes, kind="stable")
     touching = np.sort(pressed.pairs[near], axis=1) @ [len(thick), 1]
