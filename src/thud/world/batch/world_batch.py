@@ -41,6 +41,9 @@ ContactHook = Callable[[BatchStepContacts, list[np.random.Generator]], None]
 #: what it works on stays in the caches.
 FEWEST, MOST = 4, 512
 
+#: As many if nobody said how many threads there are to be: with fewer a second thread brings less than it costs.
+WORTHWHILE = 32
+
 #: What a world can do and a batch cannot, and what to do instead.
 _ONLY_WORLDS = {
     **dict.fromkeys(
@@ -125,7 +128,8 @@ class WorldBatch:
     def _part(self) -> None:
         """Divide the copies among crowds: a few for each thread, none too large for the caches."""
         threads = core_count() if self._threads is None else self._threads
-        many = max(min(threads, self._count // FEWEST), -(-self._count // MOST), 1)
+        fewest = WORTHWHILE if self._threads is None else FEWEST
+        many = max(min(threads, self._count // fewest), -(-self._count // MOST), 1)
         # As many for each thread.
         many = -(-many // threads) * threads if many > threads else many
         edges = np.arange(many + 1) * self._count // many
