@@ -24,7 +24,7 @@ from thud.mesh.manifolds.rows import (
     PATCH,
     ManifoldRows,
 )
-from thud.mesh.manifolds.tolerances import ALL_PAIRS, DIRECTIONS, ENOUGH_PAIRS, PATCH_POINTS, SHOWN, SNAP
+from thud.mesh.manifolds.tolerances import ALL_PAIRS, DIRECTIONS, ENOUGH_PAIRS, PATCH_POINTS, SHOWN, SNAP, SURE_OF
 from thud.mesh.mesh_convex import PlaceholderTriangle, convex_query
 from thud.mesh.trees import box_tree
 from thud.pairing.ask import ask_pair
@@ -41,8 +41,9 @@ from thud.shapes.triangle_mesh import TriangleMesh
 #: more is done again. Memory that is not used is never touched, but a call of a few rows pays for getting it.
 _FACETS, _LEAST_FACETS, _MOST_FACETS = 256, 8192, 131072
 
-#: Room for contacts of a row (a count): a patch for each direction, and the nearest pair. There cannot be more.
-_CONTACTS = DIRECTIONS * PATCH_POINTS + 1
+#: Room for contacts of a row (a count): a patch for each direction of what overlaps and of what is apart, and the nearest pair.
+#: There cannot be more.
+_CONTACTS = 2 * DIRECTIONS * PATCH_POINTS + 1
 
 #: Rows that are worked on at once (a count): it bounds the memory.
 _BLOCK = 4096
@@ -107,7 +108,8 @@ def mesh_mesh_contacts(
         faces = len(a.corners) + len(b.corners)
         likely = max(room, min(4 * faces, _LEAST_FACETS), min(faces // 2, _MOST_FACETS))
         enough = ENOUGH_PAIRS if nearest else ALL_PAIRS
-        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, limit, enough, likely, out)
+        sure = SURE_OF * reach if nearest else 0.0
+        arguments = (mesh_side(a), mesh_side(b), poses_a, poses_b, *former, reach, sure, limit, enough, likely, out)
         run_rows(mesh_contact_rows, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     former = (None, None) if a.is_closed and b.is_closed else (former_a, former_b)

@@ -254,7 +254,8 @@ def settle_pairs(facets_a, many_a, facets_b, many_b, pairs, gaps, many, size, di
     for d in range(count):
         directions[d, LOW] = 1.0 if takes_only(directions, d) else 0.0
     for k in range(many):
-        if pairs[k, BELONGS] >= 0:
+        # What is inside the other body is beside what crosses: what is only near says nothing of its way out.
+        if pairs[k, BELONGS] >= 0 and pairs[k, CROSSES] == 1:
             directions[pairs[k, BELONGS], LOW] = 1.0
     return count
 
@@ -380,7 +381,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
 
 @device
 def give_directions(facets, ints, many, directions, count, sign):
-    """Each facet of a surface to the direction, times `sign`, that it faces most, of those that are left in use."""
+    """Each facet of a surface to the direction, times `sign`, that it faces most, of those along which something is pushed out."""
     for k in range(many):
         m, best = facet_normal(facets, k), EDGE_ON
         ints[k, DIRECTION] = DROPPED

@@ -34,9 +34,18 @@ from thud.mesh.manifolds.facets import WAY_OUT, WITNESSED, turn_facet
 from thud.mesh.manifolds.mesh_convex import is_behind, load_facet
 from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_INTS, PAIR_REALS
-from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
-from thud.mesh.manifolds.spread import HOW_DEEP, spread_points
-from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, CLOSER, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
+from thud.mesh.manifolds.rows import (
+    CONTACT,
+    DEEP,
+    PATCH,
+    move_last,
+    new_facet_space,
+    new_pair_space,
+    patch_along,
+    put_contacts,
+)
+from thud.mesh.manifolds.spread import HOW_DEEP, points_apart, spread_points
+from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, CLOSER, DEEPER, FEW_PAIRS, NEAR_FEATURE, OFF, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -382,15 +391,16 @@ def turn_open(side_a, side_b, former_a, former_b, row, space, many_a, more, many
 
 
 @kernel(
-    inner="i8, mesh_side, mesh_side, mat3, vec3, vec3, mat3, vec3, i8, i8, i8, f8, f8, f8, f8, i8, b1, b1, facet_space,"
+    inner="i8, mesh_side, mesh_side, mat3, vec3, vec3, mat3, vec3, i8, i8, i8, f8, f8, f8, f8, i8, b1, b1, i8, facet_space,"
     " pair_space, manifold_rows"
 )
 def put_patches(
-    row, side_a, side_b, r, t, b_in_a, ra, ta, many_a, many_b, kept, reach, margin, size, near, limit, sinks_a, sinks_b,
+    row, side_a, side_b, r, t, b_in_a, ra, ta, many_a, many_b, kept, reach, margin, size, near, limit, sinks_a, sinks_b, before,
     space, more, out,
 ):  # fmt: skip
     """(number of contacts, greatest depth) of a row, from the first `kept` pairs of facets and the corners that are inside of
-    the other body. (ra, ta): the frame of A's tree in the world."""
+    the other body. (ra, ta): the frame of A's tree in the world. before: contacts that the row has already, of what overlaps;
+    then those of what is apart are added."""
     pairs, gaps = more.pairs, more.gaps
     o_a = (side_a.tree.origin[0], side_a.tree.origin[1], side_a.tree.origin[2])
     count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
@@ -400,7 +410,9 @@ def put_patches(
     give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
     give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
     mask = clear_table(more.seen, many_a + many_b)
-    filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
+    filled, patch, deepest = before, np.int64(0), -math.inf
+    for k in range(before):
+        patch = max(patch, np.int64(out.contacts[row, k, PATCH]) + 1)
     for place in range(count):
         # In an order that is the same with the two bodies swapped.
         d = by_depth(space.directions, count, place)
@@ -409,7 +421,9 @@ def put_patches(
             space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
             space.polygons, space.points,
         )  # fmt: skip
-        if (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
+        if before > 0:
+            points = points_apart(space.points, points, TOUCHING * size)
+        elif (points > 0 or takes_only(space.directions, d)) and out.status[row] == OVERLAPPING:
             if sinks_a:
                 away = (-o_a[0], -o_a[1], -o_a[2])
                 points = sunk_corners(
@@ -425,10 +439,15 @@ def put_patches(
         name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, near)
         for k in range(points):
             deepest = max(deepest, space.points[k, HOW_DEEP])
+        own, behind, there = patch_along(out.contacts, row, filled, rotate(ra, n)) if before > 0 else (-1.0, filled, 0)
+        points = min(points, limit - there)
         if points > 0:
             filled = put_contacts(out, row, filled, space, d, points, patch, ra, ta, margin, more.ints, True)
-            patch += 1
-    if deepest < 0.0:
+            if own >= 0.0:
+                move_last(out.contacts, row, filled, points, behind)
+            else:
+                patch += 1
+    if deepest < 0.0 and before == 0:
         points = nearest_pair_point(
             space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
                 space.points,
@@ -439,15 +458,16 @@ def put_patches(
 
 
 @kernel(
-    inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8, walk_space, facet_space,"
-    " pair_space, manifold_rows"
+    inner="i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, f8, i8, walk_space,"
+    " facet_space, pair_space, manifold_rows"
 )
 def row_contacts(
-    row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, look, walk, space, more, out,
+    row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, look, before, walk, space, more, out,
 ):  # fmt: skip
     """Contacts of one row, world frame, normal from A to B. Returns (0, or how many facets there must be room for; how far
     apart pairs are worth looking at: triangles that lie behind each other by no more than they are deep). enough: where there
-    are more pairs within the margin it is made smaller. look: how far pairs are looked at in any case."""
+    are more pairs within the margin it is made smaller. look: how far pairs are looked at in any case. before: contacts that
+    the row has already, of what overlaps; then those of what is apart are added."""
     tree_a, tree_b, edges_a, edges_b = side_a.tree, side_b.tree, side_a.edges, side_b.edges
     row_a, row_b = row_of(poses_a, row), row_of(poses_b, row)
     r, t = tree_pose(poses_a, row_a, poses_b, row_b, tree_a.origin, tree_b.origin)
@@ -458,7 +478,9 @@ def row_contacts(
     pairs, gaps = more.pairs, more.gaps
     near = NEAR_FEATURE * min(tree_extent(tree_a), tree_extent(tree_b))
     number = reached_pairs(tree_a, tree_b, r, t, max(reach, look), enough, walk, pairs, gaps)
-    out.counts[row], out.status[row] = 0, SEPARATED
+    out.counts[row] = before
+    if before == 0:
+        out.status[row] = SEPARATED
     if number > pairs.shape[0] or number == 0:
         return number, 0.0
     for k in range(number):
@@ -471,8 +493,8 @@ def row_contacts(
     b_in_a = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
     # What a closed body lets in, and what of a closed one is behind an open one.
     known = former_a.shape[0] == 0
-    sinks_b = side_b.closed == 1 or (side_a.closed == 1 and known)
-    sinks_a = side_a.closed == 1 or (side_b.closed == 1 and known)
+    sinks_b = before == 0 and (side_b.closed == 1 or (side_a.closed == 1 and known))
+    sinks_a = before == 0 and (side_a.closed == 1 or (side_b.closed == 1 and known))
     if sinks_b and out.status[row] == OVERLAPPING:
         rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
         back = rotate(rt, (-b_in_a[0], -b_in_a[1], -b_in_a[2]))
@@ -505,32 +527,71 @@ def row_contacts(
     while True:
         filled, deepest = put_patches(
             row, side_a, side_b, r, t, b_in_a, ra, ta, many_a, many_b, used, reach, margin, size, near, limit, sinks_a, sinks_b,
-            space, more, out,
+            before, space, more, out,
         )  # fmt: skip
-        before = used
+        enough_used = used
         if deepest > 0.0:
             used = within_first(pairs, gaps, used, kept, (1.0 + AMPLE) * deepest)
-        if used == before:
+        if used == enough_used:
             break
     out.counts[row] = filled
     coarse = number <= FEW_PAIRS and deepest <= mean_extent(space.facets, many_a, more.facets, many_b)
     return np.int64(0), deepest if coarse else 0.0
 
 
-@kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, i8, i8, i8, manifold_rows")
-def mesh_contact_rows(start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, room, out):
-    """Contacts of each row; one that needs more room is done again with it."""
+@device
+def deepest_contact(out, row):
+    """The greatest depth of a row."""
+    deepest = -math.inf
+    for k in range(out.counts[row]):
+        deepest = max(deepest, out.contacts[row, k, DEEP])
+    return deepest
+
+
+@device
+def is_as_deep(deep, truth):
+    """Whether a depth is the true one but for a tenth."""
+    return (1.0 - OFF) * truth <= deep <= (1.0 + OFF) * truth
+
+
+@kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8, i8, i8, i8, manifold_rows")
+def mesh_contact_rows(
+    start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, sure, limit, enough, room, out
+):  # fmt: skip
+    """Contacts of each row; one that needs more room is done again with it. What is near must not change how deep bodies
+    overlap: where they do so by more than `sure` it is compared with what they say without a margin; and if that is another
+    depth, the row has these contacts, and after them those of what is apart."""
     walk, space, more = new_walk_space(), new_facet_space(room, np.int64(8)), new_pair_space(room)
     side_a, side_b = own_side(side_a), own_side(side_b)
+    spare = np.empty((out.contacts.shape[1], CONTACT))
     for row in range(start, stop):
-        out.needed[row], look = 0, margin
+        out.needed[row], reach, look, before = 0, margin, margin, np.int64(0)
+        kept, deep = np.int64(0), 0.0
         while True:
             needed, deepest = row_contacts(
-                row, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, limit, enough, look, walk, space, more, out
-            )
+                row, side_a, side_b, poses_a, poses_b, former_a, former_b, reach, limit, enough, look, before, walk, space,
+                more, out,
+            )  # fmt: skip
             if needed > space.keys.shape[0]:
                 space, more = new_facet_space(needed, np.int64(8)), new_pair_space(needed)
             elif deepest > look:
                 look = deepest * (1.0 + BEHIND)
-            else:
+            elif before > 0 or margin == 0.0:
                 break
+            elif reach > 0.0:
+                deep = deepest_contact(out, row)
+                if not deep > sure:
+                    break
+                # The same without a margin.
+                kept, reach, look = out.counts[row], 0.0, 0.0
+                for k in range(kept):
+                    for c in range(CONTACT):
+                        spare[k, c] = out.contacts[row, k, c]
+            elif out.counts[row] == 0 or is_as_deep(deep, deepest_contact(out, row)):
+                out.counts[row], out.status[row] = kept, OVERLAPPING
+                for k in range(kept):
+                    for c in range(CONTACT):
+                        out.contacts[row, k, c] = spare[k, c]
+                break
+            else:
+                reach, look, before = margin, margin, out.counts[row]

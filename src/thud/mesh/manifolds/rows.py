@@ -14,6 +14,7 @@ from thud.convex.own_parts import own_parts
 from thud.convex.rows.work_space import EpaSpace, new_epa_space
 from thud.convex.tolerances import EPA_FACES_FIRST
 from thud.math.pose import rotate, transform
+from thud.math.vec3 import dot
 from thud.mesh.manifolds.directions import DIRECTION_REALS, direction
 from thud.mesh.manifolds.facets import FACE, FACET_INTS, FACET_REALS
 from thud.mesh.manifolds.pair_columns import PAIR_INTS, PAIR_REALS
@@ -29,6 +30,9 @@ CONTACT = 12
 #: Added to a feature where the same two touch in several patches, so that each point has an id of its own. Features are
 #: smaller.
 AGAIN = float(1 << 30)
+
+#: Normals whose cosine is above this are one (6e-6 rad): faces that carry give the same one however far they are looked for.
+ONE_NORMAL = 1.0 - 2e-11
 
 #: Room for points of one patch before they are thinned out (a count).
 _POINTS = 1024
@@ -120,6 +124,33 @@ def put_contacts(out, row, filled, space, d, many, patch, r, t, margin, ints_b, 
             out.contacts[row, filled, FACE_OTHER] = face_of(ints_b, points[k, FACET_B]) if of_mesh else -1.0
         filled += 1
     return filled
+
+
+@device
+def patch_along(contacts, row, filled, n):
+    """(number of the patch of a row that has the normal n, place behind its last contact, how many it has); (-1, filled, 0) if
+    there is none."""
+    patch, behind, many = np.float64(-1.0), filled, np.int64(0)
+    for k in range(filled):
+        along = (contacts[row, k, ALONG_N], contacts[row, k, ALONG_N + 1], contacts[row, k, ALONG_N + 2])
+        if dot(along, n) > ONE_NORMAL:
+            patch, behind, many = contacts[row, k, PATCH], k + 1, many + 1
+    return patch, behind, many
+
+
+@device
+def move_last(contacts, row, filled, many, behind):
+    """The last `many` of the contacts of a row go behind another patch, whose number and normal they have from now on."""
+    for k in range(many):
+        place = behind + k
+        for c in range(CONTACT):
+            last = contacts[row, filled - many + k, c]
+            for j in range(filled - many + k, place, -1):
+                contacts[row, j, c] = contacts[row, j - 1, c]
+            contacts[row, place, c] = last
+        contacts[row, place, PATCH] = contacts[row, behind - 1, PATCH]
+        for c in range(3):
+            contacts[row, place, ALONG_N + c] = contacts[row, behind - 1, ALONG_N + c]
 
 
 class PairSpace(NamedTuple):

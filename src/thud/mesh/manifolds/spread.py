@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._core.decorators import device, kernel
 from thud.convex.manifold import CORNER, SIDE
 from thud.math.vec3 import any_orthogonal, cross, dot, norm2
@@ -57,6 +59,18 @@ def is_before(points, i, j, slack):
     if apart_i != apart_j:
         return apart_i < apart_j
     return min(points[i, FACET], points[i, FACET_B]) >= 0.0 > min(points[j, FACET], points[j, FACET_B])
+
+
+@device
+def points_apart(points, count, slack):
+    """How many points show a gap of more than `slack`: those are kept, in front."""
+    kept = np.int64(0)
+    for k in range(count):
+        if points[k, HOW_DEEP] < -slack:
+            for c in range(POINT):
+                points[kept, c] = points[k, c]
+            kept += 1
+    return kept
 
 
 @device

@@ -76,6 +76,13 @@ FEW_PAIRS = 256
 #: ones miss of a depth is of the second order of a triangle's size.
 AMPLE = 0.5
 
+#: Depths of overlaps found within a margin and without are the same if they differ by less than this part: what is near may turn
+#: a mean normal a little.
+OFF = 0.1
+
+#: In a step of a world depths up to this part of the margin are not compared: a body at rest is less deep.
+SURE_OF = 0.1
+
 #: In a step of a world so many pairs of triangles within the margin of two meshes are enough (a count): where there are more
 #: the margin is made smaller, by this factor but not below the nearest found so far. Fine meshes that fall fast have tens of
 #: thousands, and the nearest of them stop the two. ALL_PAIRS: no such limit.
