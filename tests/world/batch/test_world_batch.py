@@ -456,3 +456,23 @@ def test_the_switch_interval_is_left_as_it_was(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         batch.step(DT)
     assert sys.getswitchinterval() == before
+
+
+def test_results_are_tables_as_those_of_a_world_are() -> None:
+    # They printed all of their arrays; to pick some contacts ended in an IndexError, as the copies of pairs were taken for a
+    # column of points.
+    world = thud.World()
+    world.add(thud.HalfSpace((0, 0, 1)), static=True)
+    world.add_many(thud.Box((0.5, 0.5, 0.5)), thud.Pose([[0, 0, 0.499], [3, 0, 0.499]]), mass=1.0)
+    batch = WorldBatch(world, 3)
+    batch.step(1 / 60)
+    found = batch.contacts()
+    assert repr(found).startswith("BatchContacts(24 points of 6 pairs, deepest")
+    assert repr(batch.step_contacts()).startswith("BatchStepContacts(24 points")
+    assert repr(batch.events()).startswith("BatchEvents(")
+    own = found[found.copy == 1]
+    assert len(own) == 8
+    assert own.pair_copy.tolist() == [1, 1]
+    assert own.count.tolist() == [4, 4]
+    assert {len(column) for column in found.to_dict().values()} == {24}
+    assert found[0].copy == 0
