@@ -46,6 +46,7 @@ __all__ = [
     "check_extent",
     "finite_array",
     "kind_of",
+    "one_or",
     "one_row",
     "pair_count",
     "unit",
@@ -117,6 +118,11 @@ def kind_of(value: object) -> str:
         if isinstance(value, type)
         else f"a {type(value).__name__}"
     )
+
+
+def one_or(count: int, what: str = "rows") -> str:
+    """How many rows an argument may have, for a message: one for all, or one each."""
+    return f"1 or {count} {what}" if count != 1 else f"1 {what[:-1]}"
 
 
 def as_positive(value: float, name: str, *, zero: bool = False) -> float:
@@ -205,7 +211,7 @@ def as_axes(axes: npt.ArrayLike, count: int) -> Array:
     """Normals of an earlier query to start from: one or `count` rows."""
     array = as_points(axes, "axes")
     if len(array) not in (1, count):
-        raise InvalidInputError(f"axes: expected 1 or {count} rows, got {len(array)}")
+        raise InvalidInputError(f"axes: expected {one_or(count)}, got {len(array)}")
     return array
 
 

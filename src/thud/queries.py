@@ -22,6 +22,7 @@ from thud.gates import (
     as_positive,
     as_reach,
     broadcast_rows,
+    one_or,
     pair_count,
 )
 from thud.pair_table import PairTable
@@ -253,7 +254,7 @@ def contacts(
         ]
         for rows, name in zip(former, ("former_a", "former_b"), strict=True):
             if len(rows) not in (1, pair[-1]):
-                raise InvalidInputError(f"{name}: expected 1 or {pair[-1]} poses, got {len(rows)}")
+                raise InvalidInputError(f"{name}: expected {one_or(pair[-1], 'poses')}, got {len(rows)}")
         options: dict[str, Any] = {"former_a": former[0], "former_b": former[1], "margin": margin, "max_points": max_points}
         return ask_pair("contacts", *pair, threads=threads, **options)
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
