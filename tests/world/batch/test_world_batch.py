@@ -476,3 +476,25 @@ def test_results_are_tables_as_those_of_a_world_are() -> None:
     assert own.count.tolist() == [4, 4]
     assert {len(column) for column in found.to_dict().values()} == {24}
     assert found[0].copy == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_copy_is_put_over_many(threads: int) -> None:
+    # A tree of futures begins at one moment; the state of one copy was refused.
+    world = heap()
+    world.threads = threads
+    batch, _ = scattered(lambda: world, 8)
+    assert len(batch._crowds) == threads
+    for _ in range(10):
+        batch.step(DT)
+    assert np.ptp(batch.poses(), axis=0).max() > 0.0
+    batch.restore(batch.state([3]))
+    drawn = {generator.random() for generator in batch.generators}
+    assert len(drawn) == 1
+    alone = batch.world(3)
+    for _ in range(10):
+        batch.step(DT)
+        alone.step(DT)
+    for k in range(8):
+        assert not same_bytes(alone, batch.world(k)), k
+    batch.restore(batch.state([3]), [])
