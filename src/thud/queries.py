@@ -16,6 +16,7 @@ from thud.errors import InvalidInputError
 from thud.gates import (
     as_axes,
     as_directions,
+    as_flag,
     as_max_points,
     as_points,
     as_poses,
@@ -154,6 +155,7 @@ def distance(
         equally close perhaps others
     threads : how many to use; default all cores
     """
+    signed = as_flag(signed, "signed")
     if axes is None and cache is None and method == "gjk" and threads is None and max_distance is _NO_LIMIT:
         plain = plain_pair(a, b)
         if plain is not None:
@@ -564,7 +566,7 @@ def closest_point(
     threads : how many to use; default all cores
     """
     shape, where, rows, count = _points(shape, points, pose, threads)
-    options = {"signed": bool(signed), "threads": threads}
+    options = {"signed": as_flag(signed, "signed"), "threads": threads}
     return ask_shape("closest_point", shape, where, rows=rows, count=count, **options)
 
 

@@ -549,6 +549,7 @@ class World(WorldPhysics):
         """
         reach = as_reach(max_distance)
         count = len(self)
+        signed = as_flag(signed, "signed")
         if reach == np.inf and count * (count - 1) // 2 > _ALL_PAIRS:
             raise InvalidInputError(
                 f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"
