@@ -6,6 +6,8 @@ Each raises a named error with argument, row and expectation before any kernel r
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,7 @@ __all__ = [
     "as_flags",
     "as_max_points",
     "as_pairs",
+    "as_path",
     "as_points",
     "as_poses",
     "as_positive",
@@ -42,6 +45,8 @@ __all__ = [
     "broadcast_rows",
     "check_extent",
     "finite_array",
+    "kind_of",
+    "one_or",
     "one_row",
     "pair_count",
     "unit",
@@ -96,6 +101,28 @@ def as_vector(value: npt.ArrayLike, name: str, *, limit: float = MOST) -> Array:
     if array.shape != (3,):
         raise InvalidInputError(f"{name}: expected shape (3,), got {array.shape}")
     return array.copy()
+
+
+def as_path(value: str | os.PathLike[str], name: str) -> Path:
+    """The name of a file or folder."""
+    try:
+        return Path(value)
+    except TypeError:
+        raise InvalidInputError(f"{name}: expected the name of a file or folder, got a {type(value).__name__}") from None
+
+
+def kind_of(value: object) -> str:
+    """What was given where an object of thud was expected, for a message: a class is a common slip."""
+    return (
+        f"the class {value.__name__}; make one: {value.__name__}(...)"
+        if isinstance(value, type)
+        else f"a {type(value).__name__}"
+    )
+
+
+def one_or(count: int, what: str = "rows") -> str:
+    """How many rows an argument may have, for a message: one for all, or one each."""
+    return f"1 or {count} {what}" if count != 1 else f"1 {what[:-1]}"
 
 
 def as_positive(value: float, name: str, *, zero: bool = False) -> float:
@@ -184,7 +211,7 @@ def as_axes(axes: npt.ArrayLike, count: int) -> Array:
     """Normals of an earlier query to start from: one or `count` rows."""
     array = as_points(axes, "axes")
     if len(array) not in (1, count):
-        raise InvalidInputError(f"axes: expected 1 or {count} rows, got {len(array)}")
+        raise InvalidInputError(f"axes: expected {one_or(count)}, got {len(array)}")
     return array
 
 

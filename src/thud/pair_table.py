@@ -16,7 +16,7 @@ from thud._core.threads import check_threads
 from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
 from thud.errors import InvalidInputError
-from thud.gates import as_axes, as_max_points, as_pairs, as_poses, as_positive, as_reach
+from thud.gates import as_axes, as_flag, as_max_points, as_pairs, as_poses, as_positive, as_reach
 from thud.pairing.ask import check_reach
 from thud.pairing.families import NAMES, PACKED, as_shapes
 from thud.pairing.groups import ContactList, ask_groups, put_distances, unpacked_rows
@@ -72,7 +72,8 @@ class PairTable:
         threads: int | None = None,
     ) -> Distances:
         """Distances of each pair, rows (M,) or (C, M). Arguments as for `distance_pairs`."""
-        query, reach = "signed_distance" if signed else "distance", as_reach(max_distance)
+        signed, reach = as_flag(signed, "signed"), as_reach(max_distance)
+        query = "signed_distance" if signed else "distance"
         rows, given, count = self._gates(query, poses, axes, method, threads)
         packed = given | {"signed": signed, "max_distance": reach, "threads": threads}
         if len(self._packed_rows) == len(self.pairs) and self._packed is not None:

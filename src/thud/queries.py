@@ -16,12 +16,14 @@ from thud.errors import InvalidInputError
 from thud.gates import (
     as_axes,
     as_directions,
+    as_flag,
     as_max_points,
     as_points,
     as_poses,
     as_positive,
     as_reach,
     broadcast_rows,
+    one_or,
     pair_count,
 )
 from thud.pair_table import PairTable
@@ -153,6 +155,7 @@ def distance(
         equally close perhaps others
     threads : how many to use; default all cores
     """
+    signed = as_flag(signed, "signed")
     if axes is None and cache is None and method == "gjk" and threads is None and max_distance is _NO_LIMIT:
         plain = plain_pair(a, b)
         if plain is not None:
@@ -253,7 +256,7 @@ def contacts(
         ]
         for rows, name in zip(former, ("former_a", "former_b"), strict=True):
             if len(rows) not in (1, pair[-1]):
-                raise InvalidInputError(f"{name}: expected 1 or {pair[-1]} poses, got {len(rows)}")
+                raise InvalidInputError(f"{name}: expected {one_or(pair[-1], 'poses')}, got {len(rows)}")
         options: dict[str, Any] = {"former_a": former[0], "former_b": former[1], "margin": margin, "max_points": max_points}
         return ask_pair("contacts", *pair, threads=threads, **options)
     return ask_pair("contacts", *pair, margin=margin, max_points=max_points, threads=threads)
@@ -563,7 +566,7 @@ def closest_point(
     threads : how many to use; default all cores
     """
     shape, where, rows, count = _points(shape, points, pose, threads)
-    options = {"signed": bool(signed), "threads": threads}
+    options = {"signed": as_flag(signed, "signed"), "threads": threads}
     return ask_shape("closest_point", shape, where, rows=rows, count=count, **options)
 
 

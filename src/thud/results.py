@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -329,16 +329,17 @@ class WorldContacts(Columns):
     """(P,) whether a sensor takes part: such a pair reports, and does not respond."""
 
     _unit = "point"
-    _beside = (("pairs", ""), ("rows", ""), ("start", ""), ("count", ""), ("sensor", ""))
+    _beside: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pairs", ""), ("rows", ""), ("start", ""), ("count", ""), ("sensor", ""),
+    )  # fmt: skip
     _words = (("status", Status),)
 
     def _picked_beside(self, index: Any) -> dict[str, Any]:
         """The pairs of the points that are picked: one for each run of points of a pair."""
         pair = np.repeat(np.arange(len(self.count)), self.count)[index]
         start = np.flatnonzero(np.diff(pair, prepend=-1))
-        own = pair[start]
-        count = np.diff(start, append=len(pair))
-        return {"pairs": self.pairs[own], "rows": self.rows[own], "start": start, "count": count, "sensor": self.sensor[own]}
+        counted = {"start": start, "count": np.diff(start, append=len(pair))}
+        return {name: getattr(self, name)[pair[start]] for name, _by in self._beside if name not in counted} | counted
 
     def _say_rows(self) -> str:
         pairs = len(self.pairs)

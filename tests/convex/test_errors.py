@@ -66,6 +66,12 @@ CASES: list[tuple[Callable[[], object], type[Exception], list[str]]] = [
     (lambda: thud.contains(S, np.ones((0, 2))), InvalidInputError, ["points", "(N, 3)"]),
     (lambda: thud.closest_point(S, NAN_ROW), InvalidInputError, ["points", "row 1"]),
     (lambda: thud.closest_point("x", [0, 0, 0]), InvalidInputError, ["shape", "str"]),  # type: ignore[arg-type]
+    # "no" is a yes to Python.
+    (lambda: thud.distance(S, S, signed="no"), InvalidInputError, ["signed", "str"]),  # type: ignore[arg-type]
+    (lambda: thud.closest_point(S, [0, 0, 0], signed="no"), InvalidInputError, ["signed", "str"]),  # type: ignore[arg-type]
+    (lambda: thud.prepare(S, S).distance(None, None, signed=3), InvalidInputError, ["signed", "True or False"]),  # type: ignore[arg-type]
+    (lambda: PAIRS([S, S], [[0, 1]], np.zeros(3), signed="no"), InvalidInputError, ["signed", "str"]),  # type: ignore[arg-type]
+    (lambda: thud.World().distances(signed="no"), InvalidInputError, ["signed", "str"]),  # type: ignore[arg-type]
     (lambda: thud.prepare(S, 3), InvalidInputError, ["b", "expected a thud shape", "int"]),  # type: ignore[arg-type]
     # Pairs
     (lambda: PAIRS([], [[0, 0]], np.eye(4)), InvalidInputError, ["shapes", "at least one"]),

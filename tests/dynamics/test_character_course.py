@@ -629,7 +629,7 @@ def test_gates_name_argument_and_remedy() -> None:
         with pytest.raises(thud.errors.InvalidInputError, match=message):
             Character(**({"radii": RADII, "position": (0, 0, 1)} | options))  # type: ignore[arg-type]
     character = Character(RADII, (0, 0, 1))
-    with pytest.raises(thud.errors.InvalidInputError, match="motion: expected 1 or 1 rows"):
+    with pytest.raises(thud.errors.InvalidInputError, match="motion: expected 1 row, got"):
         character.move(world, np.zeros((2, 3)), DT)
     with pytest.raises(thud.errors.InvalidInputError, match="world: expected a thud"):
         character.move([], np.zeros(3), DT)  # type: ignore[arg-type]
@@ -637,7 +637,7 @@ def test_gates_name_argument_and_remedy() -> None:
         character.move(world, np.zeros(3), 0.0)
     with pytest.raises(thud.errors.InvalidInputError, match="speed: expected one number"):
         character.jump([1.0, 2.0])
-    with pytest.raises(thud.errors.InvalidInputError, match="position: expected 1 or 1 rows"):
+    with pytest.raises(thud.errors.InvalidInputError, match="position: expected 1 row, got"):
         character.place(np.zeros((2, 3)))
 
 

@@ -353,6 +353,7 @@ def test_a_chain_hangs_at_its_length() -> None:
         (lambda: add(Hinge((0, 0, 0), (0, 0, 1), limits=(1.0, -1.0))), "limits"),
         (lambda: add(Distance((0, 0, 0), (1, 0, 0), limits=(0, 1), length=2.0)), "limits"),
         (lambda: add(Ball((0, 0, 0), swing=-1.0)), "swing"),
+        (lambda: add(Ball((0, 0, 0), swing=45.0)), "swing: expected radians, .* got 45.0; see math.radians"),
         (lambda: add(Fixed((0, 0, 0), break_force=0.0)), "break_force"),
         (lambda: add("hinge"), "joint"),
     ],

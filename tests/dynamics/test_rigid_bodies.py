@@ -236,7 +236,7 @@ def test_clear_errors() -> None:
     body = RigidBodies(1.0, INERTIA)
     for arguments, match in (
         ({"h": 0.0}, "h: "), ({"h": 0.1, "integrator": "magic"}, "integrator"), ({"h": 0.1, "steps": -1}, "steps"),
-        ({"h": 0.1, "force": np.zeros((2, 3))}, "force: expected 1 or 1 rows"), ({"h": np.nan}, "h"),
+        ({"h": 0.1, "force": np.zeros((2, 3))}, "force: expected 1 row, got"), ({"h": np.nan}, "h"),
     ):  # fmt: skip
         with pytest.raises(InvalidInputError, match=match):
             body.step(**arguments)
@@ -246,3 +246,10 @@ def test_clear_errors() -> None:
         RigidBodies.of_points([1.0, 1.0], [(0, 0, 0), (1, 0, 0)])
     with pytest.raises(InvalidInputError, match="body"):
         body.point_motion(1, (0, 0, 0))
+
+
+def test_bodies_print_in_one_line() -> None:
+    bodies = RigidBodies.of_shapes(thud.Box((0.1, 0.2, 0.5)))
+    bodies.step(0.25, steps=2)
+    assert repr(bodies) == "RigidBodies(1 body after 0.5 s)"
+    assert repr(RigidBodies([1.0, 2.0], np.eye(3))) == "RigidBodies(2 bodies after 0 s)"

@@ -181,6 +181,14 @@ def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
         thud.io.save_world(thud.World(), tmp_path / "none" / "w")
 
 
+def test_arguments_in_the_wrong_order_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"world: expected a thud\.World, got a "):
+        thud.io.save_world(tmp_path / "w", thud.World())  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="path: expected the name of a file or folder, got a int"):
+        thud.io.load_world(3)  # type: ignore[arg-type]
+    assert not (tmp_path / "w").exists()
+
+
 # Hostile files
 
 

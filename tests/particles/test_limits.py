@@ -175,6 +175,9 @@ def test_what_is_no_collider_part_is_named() -> None:
         (lambda: p.Solid(None), "shape: expected a thud shape, got a NoneType"),  # type: ignore[arg-type]
         (lambda: p.Polygon(np.eye(3), holes=3), "holes: expected loops of .K, 3. points, got a int"),  # type: ignore[arg-type]
         (lambda: p.impact_map(system(), [FLOOR], 0.0, 2.0, textures=3), "textures: expected an array"),  # type: ignore[call-overload]
+        (lambda: p.impact_map([FLOOR], system(), 0.0, 2.0), "system: expected a ParticleSystem, got a list"),  # type: ignore[call-overload,arg-type]
+        (lambda: p.dose_map([FLOOR], system(), 0.0, 2.0), "system: expected a ParticleSystem, got a list"),  # type: ignore[arg-type]
+        (lambda: p.write_sound(system(), [FLOOR], "hail.wav", 0.0, 2.0), "path: expected the name of a file"),  # type: ignore[arg-type]
         (lambda: seen.spacing("a"), "collider: expected a place from 0 to 0, got 'a'"),  # type: ignore[arg-type]
     ]
     for call, message in wrong:

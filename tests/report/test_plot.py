@@ -145,10 +145,27 @@ def test_rims_and_holes_are_drawn() -> None:
         assert 0.5 * np.linalg.norm(across, axis=1).sum() == pytest.approx(area, rel=0.02), collider
 
 
+def test_ropes_cloth_and_characters_are_drawn() -> None:
+    # A rope has no faces: its sticks are lines; of a cloth, whose tethers cross it, the faces are drawn.
+    (lines,) = drawn(thud.plot(thud.dynamics.rope([0, 0, 2], [3, 0, 2], 7)), Line3DCollection)
+    assert len(lines._segments3d) == 6
+    axes = thud.plot(thud.dynamics.cloth((4, 5), 0.1))
+    (sheet,) = drawn(axes, Poly3DCollection)
+    assert len(sheet.get_facecolor()) == 2 * 3 * 4
+    assert not drawn(axes, Line3DCollection)
+    crowd = thud.dynamics.Character([[0.3, 0.3, 0.9], [0.3, 0.3, 0.9], [0.5, 0.5, 0.5]], [[0, 0, 1], [4, 0, 1], [0, 4, 1]])
+    axes = thud.plot(crowd)
+    assert len(drawn(axes, Poly3DCollection)) == 3
+    np.testing.assert_allclose(limits(axes)[:, 1], [4.3, 4.5, 1.9], atol=0.05)
+    mpl.pyplot.close("all")
+
+
 def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:
     for wrong in ("text", 3.0, (BOX, BALL, BOX), np.zeros(3)):
         with pytest.raises(InvalidInputError, match="cannot draw"):
             thud.plot(wrong)
+    with pytest.raises(InvalidInputError, match=r"the file to write is file='box\.png'"):
+        thud.plot(BOX, "box.png")
     with pytest.raises(InvalidInputError, match="points: row 0 is not finite"):
         thud.plot(np.full((3, 3), np.nan))
     with pytest.raises(InvalidInputError, match=r"file: expected a name that ends in .png"):

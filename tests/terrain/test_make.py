@@ -97,6 +97,7 @@ def test_traced_samples_lie_on_the_original(made):
         assert result.failed == 0
     assert str(result) == result.report
     assert f"{result.traced} nodes traced" in result.report
+    assert "ground down to" in result.report
 
 
 def test_neighbours_hold_the_same_lengths_bit_for_bit(made):
@@ -285,6 +286,7 @@ def test_flat_heights_have_no_displacement():
     assert made.error_max == 0.0
     # Thickness is in metres here, in units of displacement there.
     depth = made.surface.thickness * np.linalg.norm(made.surface.directions[0])
+    assert "ground down to 2 m below the surface" in made.report
     assert depth == pytest.approx(2.0)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import thud
 from thud.errors import InvalidInputError
+from thud.world.batch.batch_results import BatchStepContacts
 from thud.world.step_contacts import StepContacts
 
 G = 9.81
@@ -141,6 +142,72 @@ def test_a_hook_drops_and_changes_contacts() -> None:
     # No friction: it goes on as it came.
     assert world.velocities(ball)[0][0, 0] == pytest.approx(1.0)
     assert max(seen) > 0
+
+
+@pytest.mark.parametrize("speed", [3.0, 8.0, 40.0, 900.0])
+def test_fast_bodies_pass_what_a_hook_lets_them_pass(speed: float) -> None:
+    # Casts of fast bodies did not ask the hook: a ball hung below the platform for good, as fast as it came.
+    def one_way(contacts: StepContacts) -> None:
+        contacts.keep &= contacts.normal[:, 2] * np.where(contacts.handle_a == platform, 1.0, -1.0) > 0.5
+
+    world = thud.World(sleep_after=None)
+    platform = world.add(thud.Box((2.0, 2.0, 0.05)), static=True)
+    ball = world.add(thud.Sphere(0.1), thud.Pose([0, 0, -0.5]), velocity=(0, 0, speed))
+    down = world.add(thud.Sphere(0.1), thud.Pose([1, 0, 0.5]), velocity=(0, 0, -speed))
+    world.contact_hook = one_way
+    steps = 12
+    go(world, steps * DT)
+    # The one goes on as if nothing were there; what moves by more than its size in a step loses the rest of one. The other one
+    # is stopped.
+    free = -0.5 + speed * steps * DT - G * (steps * DT) ** 2 / 2
+    assert free - (speed * DT if speed * DT > 0.2 else 0.0) - 0.02 < world.poses(ball)[0, 2] < free + 0.02
+    assert world.poses(down)[0, 2] > 0.14
+
+
+def test_a_batch_lets_fast_bodies_pass_too() -> None:
+    world = thud.World(sleep_after=None, gravity=(0, 0, 0))
+    world.add(thud.Box((2.0, 2.0, 0.05)), static=True)
+    ball = world.add(thud.Sphere(0.1), thud.Pose([0, 0, -0.5]), velocity=(0, 0, 20.0))
+    batch = thud.world.WorldBatch(world, 3)
+
+    def pass_one(contacts: BatchStepContacts, generators: object) -> None:
+        contacts.keep &= contacts.copy != 1
+
+    batch.contact_hook = pass_one
+    for _ in range(6):
+        batch.step(DT)
+    high = batch.poses(handles=ball)[:, 0, 2]
+    assert -0.5 + 5 * DT * 20.0 < high[1] < -0.5 + 6 * DT * 20.0 + 1e-9
+    assert (high[[0, 2]] < -0.14).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("gravity", -9.81, r"gravity: expected shape \(3,\)"),
+        ("gravity", (0, 0, np.nan), "gravity"),
+        ("contact_hook", 3, "contact_hook: expected a function of contacts"),
+        ("friction_rule", "none", "friction_rule: expected one of geometric"),
+        ("bounce_threshold", -1, "bounce_threshold: expected a number of at least 0"),
+        ("sleep_after", 0, "sleep_after: expected a positive number"),
+    ],
+)
+def test_what_is_set_later_goes_through_the_same_gate(name: str, value: object, message: str) -> None:
+    # A list for gravity was kept as it was and ended the next step in an error of the compiler.
+    world = thud.World()
+    before = getattr(world, name)
+    with pytest.raises(InvalidInputError, match=message):
+        setattr(world, name, value)
+    assert np.array_equal(getattr(world, name), before)
+
+
+def test_gravity_may_be_set_as_a_list() -> None:
+    world = thud.World()
+    ball = world.add(thud.Sphere(0.5))
+    world.gravity = [1, 0, 0]  # type: ignore[assignment]
+    world.step(DT)
+    assert world.velocities(ball)[0][0] == pytest.approx([DT, 0, 0])
+    assert world.state()["options"]["gravity"] == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(

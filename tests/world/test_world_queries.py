@@ -195,6 +195,8 @@ def test_deformed_meshes() -> None:
 def test_errors_name_the_argument_and_the_remedy() -> None:
     world = thud.World()
     handle = world.add(thud.Sphere(1.0))
+    with pytest.raises(InvalidInputError, match=r"expected a thud shape, got the class Box; make one: Box\(...\)"):
+        world.add(thud.Box)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="expected a thud shape"):
         world.add("ball")
     with pytest.raises(InvalidInputError, match="one pose"):

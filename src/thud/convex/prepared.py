@@ -11,7 +11,7 @@ from thud.constants import MANIFOLD_POINTS
 from thud.convex import dispatch
 from thud.convex.queries import PAIR
 from thud.convex.rows.single_pair import contacts_single, distance_single, flat_arrays, intersects_single, signed_single
-from thud.gates import as_positive, one_row
+from thud.gates import as_flag, as_positive, one_row
 from thud.pairing.families import CONVEX
 from thud.pose import PoseLike, one_pose
 from thud.results import Contacts, Distances, no_triangles
@@ -171,6 +171,7 @@ class PreparedPair:
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
         """Distance with witness points: a `Distances` of one row."""
+        signed = as_flag(signed, "signed")
         if self._plain is not None:
             found = self._plain.distance(pose_a, pose_b, signed)
             if found is not None:

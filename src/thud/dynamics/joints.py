@@ -6,6 +6,7 @@ displacement, is that of `body` relative to `to`, and 0 as it is made.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -207,6 +208,15 @@ def _as_limits(given: Any, name: str) -> tuple[float, float]:
     return least, greatest
 
 
+def _as_swing(given: float) -> float:
+    swing = as_positive(given, "swing", zero=True)
+    if swing > math.pi:
+        raise InvalidInputError(
+            f"swing: expected radians, at most pi, the greatest angle of two axes, got {given!r}; see math.radians"
+        )
+    return swing
+
+
 def _as_axis(given: npt.ArrayLike) -> Floats:
     axis = as_vector(given, "axis")
     length = float(np.linalg.norm(axis))
@@ -240,7 +250,7 @@ def joint_numbers(joint: Joint) -> JointNumbers:
     elif isinstance(joint, Ball):
         frame = frame_about(_as_axis(joint.axis))
         reals[at.LOWER], reals[at.UPPER] = _as_limits(joint.twist, "twist")
-        reals[at.SWING] = joint.swing if joint.swing == np.inf else as_positive(joint.swing, "swing", zero=True)
+        reals[at.SWING] = joint.swing if joint.swing == np.inf else _as_swing(joint.swing)
     elif not isinstance(joint, Fixed):
         frame = frame_about(_as_axis(joint.axis))
         reals[at.LOWER], reals[at.UPPER] = _as_limits(joint.limits, "limits")

@@ -14,7 +14,7 @@ from thud.dynamics.inertia import check_inertia, inertia_of_points, inertia_of_s
 from thud.dynamics.integrator_names import INTEGRATORS
 from thud.dynamics.rigid_state import RigidState
 from thud.errors import InvalidInputError
-from thud.gates import as_points, as_poses, as_positive, finite_array
+from thud.gates import as_points, as_poses, as_positive, finite_array, one_or
 from thud.pairing.families import as_shapes
 from thud.pose import Pose, PoseLike
 from thud.shapes.shape import Shape
@@ -64,7 +64,7 @@ class RigidBodies:
         count = max(len(array) for array in given.values())
         for name, array in given.items():
             if len(array) not in (1, count):
-                raise InvalidInputError(f"{name}: expected 1 or {count} rows, got {len(array)}")
+                raise InvalidInputError(f"{name}: expected {one_or(count)}, got {len(array)}")
 
         def whole(array: Floats, width: int) -> Floats:
             return np.array(np.broadcast_to(array.reshape(len(array), -1), (count, width)), order="C")
@@ -100,6 +100,9 @@ class RigidBodies:
 
     def __len__(self) -> int:
         return len(self._state.mass)
+
+    def __repr__(self) -> str:
+        return f"RigidBodies({len(self)} bod{'y' if len(self) == 1 else 'ies'} after {self.time:g} s)"
 
     @property
     def r(self) -> Floats:
@@ -179,7 +182,7 @@ class RigidBodies:
         count = max(len(at), len(which)) if len(at) and len(which) else 0
         for name, array in (("body", which), ("points", at)):
             if len(array) not in (1, count):
-                raise InvalidInputError(f"{name}: expected 1 or {count} rows, got {len(array)}")
+                raise InvalidInputError(f"{name}: expected {one_or(count)}, got {len(array)}")
         which, at = np.array(np.broadcast_to(which, (count,))), np.array(np.broadcast_to(at, (count, 3)), order="C")
         pushes = self._pushes(force, torque)
         velocity, acceleration = np.empty((count, 3)), np.empty((count, 3))
@@ -190,7 +193,7 @@ class RigidBodies:
         rows = as_points(force, "force"), as_points(torque, "torque")
         for name, array in zip(("force", "torque"), rows, strict=True):
             if len(array) not in (1, len(self)):
-                raise InvalidInputError(f"{name}: expected 1 or {len(self)} rows, got {len(array)}")
+                raise InvalidInputError(f"{name}: expected {one_or(len(self))}, got {len(array)}")
         return rows
 
     def step(

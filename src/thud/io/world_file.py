@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.atomic import replaced
-from thud.errors import FileFormatError, ThudError
+from thud.errors import FileFormatError, InvalidInputError, ThudError
+from thud.gates import as_path, kind_of
 from thud.io.tolerances import SAVED_HEADER
 from thud.world.world import Filter, World
 from thud.world.world_state import ARRAYS, VALUES, VERSION
@@ -37,9 +38,12 @@ def save_world(world: World, path: str | os.PathLike[str]) -> None:
     A file of that name is replaced at once and as a whole: a reader, or a process killed meanwhile, never leaves or sees half
     of one.
     """
+    if not isinstance(world, World):
+        raise InvalidInputError(f"world: expected a thud.World, got {kind_of(world)}")
+    target = as_path(path, "path")
     state = world.state()
     header = {"format": _FORMAT} | {name: state[name] for name in VALUES}
-    with replaced(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with replaced(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER, _NO_TIME), json.dumps(header))
         for name, (kind, _) in ARRAYS.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy", _NO_TIME), "w", force_zip64=True) as member:
@@ -57,9 +61,10 @@ def load_world(path: str | os.PathLike[str], *, filter: Filter | None = None) ->
     path : the file
     filter : as for `World`; a file has none
     """
+    source = as_path(path, "path")
     try:
         # What cannot be opened is the system's error.
-        with open(path, "rb") as file:
+        with open(source, "rb") as file:
             state = _read(file, os.fstat(file.fileno()).st_size)
         return World.from_state(state, filter=filter)
     except ThudError as error:

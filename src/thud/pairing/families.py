@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from thud.errors import InvalidInputError
+from thud.gates import kind_of
 from thud.shapes.shape import Shape
 
 CONVEX, PARTS, MESH, FIELD, SURFACE, TERRAIN, MIXED = "convex", "parts", "mesh", "field", "surface", "terrain", "mixed"
@@ -33,7 +34,7 @@ COMPOUND = frozenset({PARTS, MIXED})
 def as_shape(value: Any, name: str) -> Shape:
     """The gate of every shape argument."""
     if not isinstance(value, Shape):
-        raise InvalidInputError(f"{name}: expected a thud shape, got a {type(value).__name__}")
+        raise InvalidInputError(f"{name}: expected a thud shape, got {kind_of(value)}")
     return value
 
 

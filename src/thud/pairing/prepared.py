@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud.constants import MANIFOLD_POINTS
-from thud.gates import as_positive, one_row
+from thud.gates import as_flag, as_positive, one_row
 from thud.pairing.ask import ask_pair
 from thud.pairing.pair_cache import PairCache
 from thud.pairing.plans import pair_entries, takes
@@ -38,7 +38,7 @@ class PreparedQueries:
 
     def distance(self, pose_a: PoseLike, pose_b: PoseLike, *, signed: bool = False) -> Distances:
         """Distance with witness points: a `Distances` of one row."""
-        return self._ask("signed_distance" if signed else "distance", pose_a, pose_b, reach=np.inf)
+        return self._ask("signed_distance" if as_flag(signed, "signed") else "distance", pose_a, pose_b, reach=np.inf)
 
     def contacts(self, pose_a: PoseLike, pose_b: PoseLike, *, margin: float = 0.0) -> Contacts:
         """Contact points; rows are all 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from thud._core.arrays import Floats, finite_array
 from thud._core.atomic import replaced_path
 from thud.bounds.volumes import Aabb, BoundingSphere, Kdop, Obb, Volume
+from thud.dynamics.characters.character import Character
+from thud.dynamics.sticks.sticks import Sticks
 from thud.errors import InvalidInputError, MissingExtraError, UnboundedShapeError
 from thud.particles.colliders.collider import Collider
 from thud.particles.colliders.collider_set import ColliderSet
@@ -40,6 +43,7 @@ from thud.results import (
     WorldRayCrossings,
     WorldRayHits,
 )
+from thud.shapes.ellipsoid import Ellipsoid
 from thud.shapes.half_space import HalfSpace
 from thud.shapes.shape import Shape
 from thud.world.world import World
@@ -219,6 +223,15 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
         handles = thing.handles()
         for handle, pose in zip(handles.tolist(), thing.poses(), strict=True):
             scene.shape(thing.shape(handle), as_poses(pose, "pose"), alpha)
+    elif isinstance(thing, Sticks):
+        if len(thing.faces):
+            scene.triangles(thing.position[thing.faces], scene.color(), alpha)
+        else:
+            scene.lines(thing.position[thing.sticks[thing.alive]], None)
+    elif isinstance(thing, Character):
+        for radii in np.unique(thing.radii, axis=0):
+            own = (thing.radii == radii).all(axis=1)
+            scene.shape(Ellipsoid(radii), Pose(thing.position[own]).rows, alpha)
     elif isinstance(thing, Volume):
         scene.volume(thing)
     elif isinstance(thing, PARTITIONS):
@@ -253,8 +266,9 @@ def _draw(scene: _Scene, thing: Any, alpha: float) -> None:
         scene.points(finite_array(thing, "points"))
     else:
         raise InvalidInputError(
-            f"plot: cannot draw a {type(thing).__name__}; expected shapes, (shape, pose), worlds, results, (origins, hits of "
-            "rays), bounding volumes, partitions, colliders, poses, or (N, 3) points"
+            f"plot: cannot draw a {type(thing).__name__}; expected shapes, (shape, pose), worlds, sticks, characters, results, "
+            "(origins, hits of rays), bounding volumes, partitions, colliders, poses, or (N, 3) points"
+            f"{'; the file to write is file=' + repr(thing) if isinstance(thing, (str, os.PathLike)) else ''}"
         )
 
 

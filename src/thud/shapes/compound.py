@@ -12,6 +12,7 @@ import numpy as np
 from thud._core.arrays import Floats
 from thud.bvh.topology import Tree, build_tree
 from thud.errors import InvalidInputError, InvalidShapeError, UnboundedShapeError
+from thud.gates import kind_of
 from thud.pose import Pose, PoseLike, as_poses
 from thud.shapes.shape import Part, Shape
 
@@ -40,7 +41,7 @@ class Compound(Shape):
             raise InvalidShapeError("shapes: expected at least one shape, got none")
         for row, shape in enumerate(shapes):
             if not isinstance(shape, Shape):
-                raise InvalidInputError(f"shapes: row {row} is a {type(shape).__name__}; expected a thud shape")
+                raise InvalidInputError(f"shapes: row {row}: expected a thud shape, got {kind_of(shape)}")
         rows = as_poses(self.poses, "poses")
         if len(rows) == 1 and len(shapes) > 1 and self.poses is None:
             rows = np.repeat(rows, len(shapes), axis=0)

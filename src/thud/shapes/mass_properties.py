@@ -14,7 +14,7 @@ import numpy as np
 
 from thud._core.arrays import Floats
 from thud.errors import InvalidInputError, InvalidShapeError, UnboundedShapeError
-from thud.gates import as_positive
+from thud.gates import as_positive, kind_of
 from thud.shapes.compound import Compound
 from thud.shapes.shape import Shape, frozen
 from thud.shapes.tolerances import LEAST_VOLUME
@@ -57,7 +57,7 @@ def mass_properties(shape: Shape, density: float = 1000.0) -> MassProperties:
     density : kg / m^3
     """
     if not isinstance(shape, Shape):
-        raise InvalidInputError(f"shape: expected a thud shape, got a {type(shape).__name__}")
+        raise InvalidInputError(f"shape: expected a thud shape, got {kind_of(shape)}")
     density = as_positive(density, "density")
     check_solid(shape, "shape")
     volume = shape.volume

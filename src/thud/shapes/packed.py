@@ -16,6 +16,7 @@ import numpy as np
 
 from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
+from thud.gates import kind_of
 from thud.shapes.box import Box
 from thud.shapes.compound import Compound
 from thud.shapes.hull_topology import HullTopology, box_topology
@@ -165,7 +166,7 @@ def as_packed(shapes: Sequence[Shape], name: str) -> Packed:
     """The gate of every shape argument."""
     for row, shape in enumerate(shapes):
         if not isinstance(shape, Shape):
-            raise InvalidInputError(f"{name}: row {row} is a {type(shape).__name__}; expected a thud shape")
+            raise InvalidInputError(f"{name}: row {row}: expected a thud shape, got {kind_of(shape)}")
     if not shapes:
         raise InvalidInputError(f"{name}: expected at least one shape, got none")
     return pack(tuple(shapes))

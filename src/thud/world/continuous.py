@@ -88,7 +88,7 @@ def stop_at_impacts(world: World, role: npt.NDArray[np.uint8], after: Floats, co
     motion = np.concatenate([np.where(moves[:, None], after[:, 9:] - before[:, 9:], 0.0), _turns(before, after, moves)], axis=1)
     pairs = _swept_pairs(world, motion, fast)
     rows = pairs[(way + turn)[pairs].sum(axis=1) > FAST * thick[pairs].sum(axis=1)]
-    rows = rows[~bodies.sensor[rows].any(axis=1) & free[rows].any(axis=1)]
+    rows = rows[~bodies.sensor[rows].any(axis=1) & free[rows].any(axis=1) & ~_left_out(contacts, rows, used)]
     if not len(rows):
         return None
     time = _first_times(world, rows, motion, turn, thick, reach, free, pressed)
@@ -125,6 +125,17 @@ def _rooms(pairs: Ints, thick: Floats, reach: Floats, free: Bools) -> Floats:
     """(M,) how far pairs may move past each other and be the solver's alone, metres."""
     own, both = FAST * thick[pairs].sum(axis=1), free[pairs].all(axis=1)
     return np.where(both, np.maximum(own, 2.0 * reach[pairs].min(axis=1)), own)
+
+
+def _left_out(contacts: StepContacts, rows: Ints, used: int) -> Bools:
+    """(M,) whether a hook left out all contacts of a pair of rows: then nothing holds the two apart, nor does this. (What is
+    farther away than contacts are looked for stops once; then the hook sees it.)"""
+    if contacts.keep.all():
+        return np.zeros(len(rows), np.bool_)
+    touching, swept = np.stack([contacts.handle_a, contacts.handle_b]) & ROW_MASK, rows.T
+    pair = touching.min(axis=0) * used + touching.max(axis=0)
+    gone = np.setdiff1d(pair[~contacts.keep], pair[contacts.keep])
+    return np.isin(swept.min(axis=0) * used + swept.max(axis=0), gone)
 
 
 class Pressed(NamedTuple):

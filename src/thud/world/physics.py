@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Bools, Floats, Ints, finite_array
+from thud._core.gated import Gated
 from thud.broadphase.boxes import STATIC
 from thud.dynamics.tolerances import BOUNCE_THRESHOLD
 from thud.errors import InvalidInputError
@@ -24,15 +25,35 @@ if TYPE_CHECKING:
     from thud.world.step import GroupRoom, Moments
 
 
+def _as_rule(value: str, name: str) -> str:
+    if not isinstance(value, str) or value not in RULES:
+        raise InvalidInputError(f"{name}: expected one of {', '.join(RULES)}, got {value!r}")
+    return value
+
+
+def _as_threshold(value: float | None, name: str) -> float:
+    return as_positive(BOUNCE_THRESHOLD if value is None else value, name, zero=True)
+
+
+def _as_seconds(value: float | None, name: str) -> float | None:
+    return None if value is None else as_positive(value, name)
+
+
+def _as_hook(value: Callable[[StepContacts], None] | None, name: str) -> Callable[[StepContacts], None] | None:
+    if value is not None and not callable(value):
+        raise InvalidInputError(f"{name}: expected a function of contacts, or None, got a {type(value).__name__}")
+    return value
+
+
 class WorldPhysics(WorldJoints):
     """The part of `World` that is about forces and time."""
 
-    gravity: Floats
-    friction_rule: str
-    restitution_rule: str
-    bounce_threshold: float
-    sleep_after: float | None
-    contact_hook: Callable[[StepContacts], None] | None
+    gravity = Gated(as_vector)
+    friction_rule = Gated(_as_rule)
+    restitution_rule = Gated(_as_rule)
+    bounce_threshold = Gated(_as_threshold)
+    sleep_after = Gated(_as_seconds)
+    contact_hook = Gated(_as_hook)
     """Called in each step with the contacts that were found, before they are solved. It may write over `keep`, `normal`,
     `depth`, `friction`, `restitution` and `surface_velocity`."""
     time: float
@@ -52,21 +73,14 @@ class WorldPhysics(WorldJoints):
         bounce_threshold: float | None,
         sleep_after: float | None,
     ) -> None:
-        """The gate of what `World` is told."""
-        self.gravity = as_vector(gravity, "gravity")
-        for name, rule in (("friction_rule", friction_rule), ("restitution_rule", restitution_rule)):
-            if rule not in RULES:
-                raise InvalidInputError(f"{name}: expected one of {', '.join(RULES)}, got {rule!r}")
-        self.friction_rule, self.restitution_rule = friction_rule, restitution_rule
-        threshold = BOUNCE_THRESHOLD if bounce_threshold is None else bounce_threshold
-        self.bounce_threshold = as_positive(threshold, "bounce_threshold", zero=True)
-        self.sleep_after = None if sleep_after is None else as_positive(sleep_after, "sleep_after")
+        """What `World` is told; each goes through its gate, now and whenever it is set."""
+        self.gravity, self.friction_rule, self.restitution_rule = gravity, friction_rule, restitution_rule
+        self.bounce_threshold, self.sleep_after, self.contact_hook = bounce_threshold, sleep_after, None
         self._resting: tuple[object, ...] | None = None
         self.time, self.lost = 0.0, np.empty(0, np.int64)
         self._moments, self._substep, self._group_room = None, 0.0, None
         self._islands: Ints = np.empty(0, np.int64)
         self._step_contacts = StepContacts.empty()
-        self.contact_hook: Callable[[StepContacts], None] | None = None
         self._gravity_before: Floats | None = None
 
     def _pushed(self, handles: npt.ArrayLike, value: npt.ArrayLike, name: str) -> tuple[Ints, Floats]:

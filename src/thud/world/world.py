@@ -26,6 +26,7 @@ from thud.gates import (
     as_reach,
     as_reaches,
     broadcast_rows,
+    one_or,
     unit,
 )
 from thud.imagespace.options import ImageOptions
@@ -360,7 +361,7 @@ class World(WorldPhysics):
         """Move bodies: N handles and one or N poses."""
         rows, fresh = self._bodies.rows(handles), as_poses(poses, "poses")
         if len(fresh) not in (1, len(rows)):
-            raise InvalidInputError(f"poses: expected 1 or {len(rows)} poses, got {len(fresh)}")
+            raise InvalidInputError(f"poses: expected {one_or(len(rows), 'poses')}, got {len(fresh)}")
         self._bodies.place(rows, fresh)
 
     def poses(self, handles: npt.ArrayLike | None = None) -> Floats:
@@ -548,6 +549,7 @@ class World(WorldPhysics):
         """
         reach = as_reach(max_distance)
         count = len(self)
+        signed = as_flag(signed, "signed")
         if reach == np.inf and count * (count - 1) // 2 > _ALL_PAIRS:
             raise InvalidInputError(
                 f"max_distance: with {count} bodies there are {count * (count - 1) // 2} pairs; give a distance limit"

@@ -420,6 +420,9 @@ def test_a_mesh_as_a_field(tmp_path):
         (mesh(), {"tile": 32.0, "kind": "heights"}, "kind: tiles of a mesh"),
         (mesh(), {"tile": 1e-6}, "tile: 1e-06 m is too small"),
         (7, {}, "spacing: needed"),
+        (thud.HeightField(np.zeros((3, 3)), 1.0), {}, "source: a HeightField; give the heights and the spacing="),
+        (thud.Box((1, 1, 1)), {}, "source: expected heights, a TriangleMesh, a field or a generated_world, got a Box"),
+        (thud.TriangleMesh, {"tile": 4.0}, "source: expected .* got the class TriangleMesh; make one"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path, source, options, match):

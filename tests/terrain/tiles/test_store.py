@@ -546,3 +546,12 @@ def test_listing_and_hashing_a_store_keep_no_record_in_memory(tmp_path):
     finally:
         snapshot.close()
         found.release()
+
+
+def test_how_a_store_is_opened_is_said(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"a store is opened by thud.Terrain.open\(path\), got 'alps'"):
+        thud.Terrain("alps")
+    with pytest.raises(InvalidInputError, match="path: expected the name of a file or folder, got a ndarray"):
+        thud.Terrain.open(np.zeros(3))
+    with pytest.raises(InvalidInputError, match="path: expected the name of a file or folder, got a ndarray"):
+        thud.terrain.build("alps", np.zeros((3, 3)), spacing=1.0)

@@ -456,3 +456,45 @@ def test_the_switch_interval_is_left_as_it_was(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         batch.step(DT)
     assert sys.getswitchinterval() == before
+
+
+def test_results_are_tables_as_those_of_a_world_are() -> None:
+    # They printed all of their arrays; to pick some contacts ended in an IndexError, as the copies of pairs were taken for a
+    # column of points.
+    world = thud.World()
+    world.add(thud.HalfSpace((0, 0, 1)), static=True)
+    world.add_many(thud.Box((0.5, 0.5, 0.5)), thud.Pose([[0, 0, 0.499], [3, 0, 0.499]]), mass=1.0)
+    batch = WorldBatch(world, 3)
+    batch.step(1 / 60)
+    found = batch.contacts()
+    assert repr(found).startswith("BatchContacts(24 points of 6 pairs, deepest")
+    assert repr(batch.step_contacts()).startswith("BatchStepContacts(24 points")
+    assert repr(batch.events()).startswith("BatchEvents(")
+    own = found[found.copy == 1]
+    assert len(own) == 8
+    assert own.pair_copy.tolist() == [1, 1]
+    assert own.count.tolist() == [4, 4]
+    assert {len(column) for column in found.to_dict().values()} == {24}
+    assert found[0].copy == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_copy_is_put_over_many(threads: int) -> None:
+    # A tree of futures begins at one moment; the state of one copy was refused.
+    world = heap()
+    world.threads = threads
+    batch, _ = scattered(lambda: world, 8)
+    assert len(batch._crowds) == threads
+    for _ in range(10):
+        batch.step(DT)
+    assert np.ptp(batch.poses(), axis=0).max() > 0.0
+    batch.restore(batch.state([3]))
+    drawn = {generator.random() for generator in batch.generators}
+    assert len(drawn) == 1
+    alone = batch.world(3)
+    for _ in range(10):
+        batch.step(DT)
+        alone.step(DT)
+    for k in range(8):
+        assert not same_bytes(alone, batch.world(k)), k
+    batch.restore(batch.state([3]), [])

@@ -21,7 +21,7 @@ from thud.dynamics.characters.tolerances import PUSH_MOST, SKIN
 from thud.dynamics.characters.types import DT, GRAVITY, STEEPEST, STEP_HEIGHT, Moved, Movers, new_moved
 from thud.dynamics.characters.walking import room_rows, walk_rows
 from thud.errors import InvalidInputError, StaleHandleError
-from thud.gates import as_points, as_poses, as_positive, finite_array
+from thud.gates import as_points, as_poses, as_positive, finite_array, one_or
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -162,7 +162,7 @@ class Character:
         """Put all characters somewhere else: (3,) or (N, 3). They are in the air, at rest."""
         where = as_points(position, "position")
         if len(where) not in (1, len(self)):
-            raise InvalidInputError(f"position: expected 1 or {len(self)} rows, got {len(where)}")
+            raise InvalidInputError(f"position: expected {one_or(len(self))}, got {len(where)}")
         self.position[:] = where
         self.fall[:], self.grounded[:], self.ground_normal[:], self.ground_handle[:] = 0.0, False, 0.0, -1
 
@@ -184,7 +184,7 @@ class Character:
         _check_world(world)
         way, seconds = as_points(motion, "motion"), as_positive(dt, "dt")
         if len(way) not in (1, len(self)):
-            raise InvalidInputError(f"motion: expected 1 or {len(self)} rows, got {len(way)}")
+            raise InvalidInputError(f"motion: expected {one_or(len(self))}, got {len(way)}")
         way = np.array(np.broadcast_to(way, (len(self), 3)), order="C")
         pull = float(world.gravity[2]) if self.gravity is None else self.gravity
         rules = np.zeros(4)

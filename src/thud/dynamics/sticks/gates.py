@@ -11,7 +11,7 @@ from thud._core.arrays import Bools, Floats, Ints, number_array, whole_array
 from thud.constants import LEAST_SIZE
 from thud.dynamics.colouring import colour_pairs, sort_colours
 from thud.errors import InvalidInputError
-from thud.gates import as_flags, as_points, as_vector
+from thud.gates import as_flags, as_points, as_vector, one_or
 
 METHODS = ("xpbd", "slides")
 
@@ -140,7 +140,7 @@ def gate(asked: Asked) -> Given:
     if asked.velocity is not None:
         given = as_points(asked.velocity, "velocity")
         if len(given) not in (1, count):
-            raise InvalidInputError(f"velocity: expected 1 or {count} rows, got {len(given)}")
+            raise InvalidInputError(f"velocity: expected {one_or(count)}, got {len(given)}")
         velocity[:] = given
     if asked.method not in METHODS:
         raise InvalidInputError(f"method: expected one of {', '.join(METHODS)}, got {asked.method!r}")

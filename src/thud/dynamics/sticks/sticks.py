@@ -47,7 +47,7 @@ from thud.dynamics.sticks.types import (
 )
 from thud.dynamics.team import run_team
 from thud.errors import InvalidInputError
-from thud.gates import as_flag, as_points, as_positive, as_vector
+from thud.gates import as_flag, as_points, as_positive, as_vector, one_or
 
 #: Points for which a second thread is worth its waits: a colour of sticks takes a thread a microsecond.
 _FEW_POINTS = 1000
@@ -248,7 +248,7 @@ class Sticks:
             return
         where = as_points(positions, "positions")
         if len(where) not in (1, len(rows)):
-            raise InvalidInputError(f"positions: expected 1 or {len(rows)} rows, got {len(where)}")
+            raise InvalidInputError(f"positions: expected {one_or(len(rows))}, got {len(where)}")
         self._target[rows] = where
 
     def unpin(self, indices: npt.ArrayLike) -> None:
@@ -266,7 +266,7 @@ class Sticks:
         rows = as_indices(indices, "indices", len(self))
         given = as_points(impulse, "impulse")
         if len(given) not in (1, len(rows)):
-            raise InvalidInputError(f"impulse: expected 1 or {len(rows)} rows, got {len(given)}")
+            raise InvalidInputError(f"impulse: expected {one_or(len(rows))}, got {len(given)}")
         np.add.at(self.velocity, rows, given / self.mass[rows, None])
 
     def step(self, world: CollisionQueries | None, dt: float) -> StickStep:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, finite_array, float_array
 from thud.errors import InvalidInputError
-from thud.gates import as_points
+from thud.gates import as_points, kind_of
 from thud.particles.colliders.collider_set import ColliderSet, as_set
 from thud.particles.tolerances import LARGEST, MOST_GENERATIONS, MOST_RATE
 from thud.results import ParticleImpacts, ParticleStates
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 #: Most particles: the hash counts them with 32 bits.
 MOST_PARTICLES = 2**32 - 1
+
+
+def as_system(value: Any) -> ParticleSystem:
+    """The gate of particle systems."""
+    if not isinstance(value, ParticleSystem):
+        raise InvalidInputError(f"system: expected a ParticleSystem, got {kind_of(value)}")
+    return value
 
 
 class ParticleSystem:

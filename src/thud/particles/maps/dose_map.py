@@ -15,7 +15,7 @@ from thud._core.png import png_bytes
 from thud.errors import InvalidInputError
 from thud.gates import as_positive, as_size, finite_array
 from thud.particles.colliders.collider_set import ColliderSet
-from thud.particles.flight.system import ParticleSystem
+from thud.particles.flight.system import ParticleSystem, as_system
 from thud.particles.maps.drawn import drawn_triangles
 from thud.particles.maps.glb import TexturedMesh, glb_bytes
 from thud.particles.maps.impact_maps import as_resolution
@@ -151,7 +151,7 @@ def dose_map(
     extent : metres; what has no end is mapped within +- this about its own point
     threads : at most so many; None: all cores
     """
-    ready = system.colliders(colliders)
+    ready = as_system(system).colliders(colliders)
     times = [finite_array(value, name, limit=LARGEST) for name, value in (("t0", t0), ("t1", t1))]
     if any(value.ndim for value in times) or not times[0] < times[1]:
         raise InvalidInputError(f"t1: expected seconds, more than t0, got {t0!r} and {t1!r}")

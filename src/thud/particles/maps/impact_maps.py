@@ -11,7 +11,7 @@ from thud._core.arrays import Floats
 from thud.errors import InvalidInputError
 from thud.gates import as_size, finite_array
 from thud.particles.colliders.collider_set import ColliderSet
-from thud.particles.flight.system import ParticleSystem
+from thud.particles.flight.system import ParticleSystem, as_system
 from thud.particles.maps.map_encoding import MOST_IDS, place_bytes, scene_box, speed_bytes, time_bytes, time_offsets
 from thud.particles.maps.map_result import COUNT, OFFSET, SPEED, ImpactMap
 from thud.particles.maps.parameters import DEFAULT_EXTENT, map_charts
@@ -80,7 +80,7 @@ def impact_map(
     backend : "numba", or "gl": an OpenGL vertex program computes impacts, and points are drawn into a frame buffer
     threads : at most so many; None: all cores
     """
-    ready = system.colliders(colliders)
+    ready = as_system(system).colliders(colliders)
     plan = _plan(
         ready, t0, t1, resolution, encoding, combine, latency, layout, textures, texture_filter, speed_range, box, extent
     )

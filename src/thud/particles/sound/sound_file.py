@@ -14,6 +14,7 @@ import numpy.typing as npt
 from thud._core.arrays import Floats
 from thud._core.atomic import replaced_path
 from thud.errors import InvalidInputError, MissingExtraError
+from thud.gates import as_path
 from thud.particles.sound.contact import Impactor
 from thud.particles.sound.inputs import as_gain
 from thud.particles.sound.listener import Listener
@@ -138,7 +139,7 @@ def write_sound(
 
 def _as_format(path: str | os.PathLike[str], subtype: str | None, stretch: Stretch, channels: int) -> tuple[str, str]:
     """Format and subtype, as libsndfile names them."""
-    kind = Path(path).suffix.lower()
+    kind = as_path(path, "path").suffix.lower()
     allowed = {".wav": ("PCM_24", "FLOAT"), ".flac": ("PCM_24",)}
     if kind not in allowed:
         raise InvalidInputError(f"path: expected a name that ends in .wav or .flac, got {os.fspath(path)!r}")

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from thud._core.arrays import as_flag
 from thud.errors import InvalidInputError, ThudError
-from thud.gates import as_positive, as_vector
+from thud.gates import as_path, as_positive, as_vector, kind_of
+from thud.shapes.height_field import HeightField
+from thud.shapes.shape import Shape
 from thud.shapes.triangle_mesh import TriangleMesh
 from thud.terrain.filling.field_tiles import field_plan
 from thud.terrain.filling.generated import GeneratedWorld, world_plan
@@ -108,7 +110,7 @@ def build(
         "cell": cell, "smoothing": smoothing, "crs": crs, "origin": origin,
     }  # fmt: skip
     # What is wrong with these is said before a long look at the source.
-    folder = Path(path)
+    folder = as_path(path, "path")
     run = runner if runner is not None else (here if workers == 1 and workers is not True else Processes(workers))
     if not as_flag(resume, "resume") and (folder / DATA_FILE).exists():
         raise InvalidInputError(f"path: there is a store in {folder} already; resume=True goes on with it")
@@ -128,6 +130,12 @@ def plan(
     tree: dict[str, Any] = {"leaf": _count(leaf, "leaf", 1, 2**20), "levels": _count(levels, "levels", 0, 32)}
     if isinstance(source, (str, os.PathLike)):
         raise InvalidInputError("source: a file is read by thud.io.read_elevation(path), whose answer goes here")
+    if isinstance(source, HeightField):
+        raise InvalidInputError("source: a HeightField; give the heights and the spacing= that it was made of")
+    if isinstance(source, type) or (isinstance(source, Shape) and not isinstance(source, TriangleMesh)):
+        raise InvalidInputError(
+            f"source: expected heights, a TriangleMesh, a field or a generated_world, got {kind_of(source)}"
+        )
     if isinstance(source, TriangleMesh):
         _only("a triangle mesh", given, _ONLY["mesh"])
         if tile is None:

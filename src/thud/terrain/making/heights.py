@@ -100,7 +100,8 @@ def from_heights(
     report = (
         f"{len(quads)} quads of up to {side} x {side}, {len(primitives)} primitives, {surface.sample_count} patches"
         f"{f', {missing} left out as holes' if missing else ''}\n"
-        f"distance to the original: largest {error.max():.3g} m, mean {error.mean():.3g} m (quantum {least:.3g} m)"
+        f"distance to the original: largest {error.max():.3g} m, mean {error.mean():.3g} m (quantum {least:.3g} m)\n"
+        f"ground down to {surface.ground_thickness * unit:.3g} m below the surface (thickness)"
     )
     return MadeSurface(surface, float(error.max()), float(error.mean()), int(kept.sum()), 0, report)
 

@@ -243,10 +243,12 @@ def _displaced(field: Field, directed: Facing, options: _Options) -> MadeSurface
         lengths, traced, failed = _lengths(field, net, directions, primitives, options.samples)
     surface = _assemble(net, directions, primitives, lengths, options)
     largest, mean = _errors(field, surface, net.cell) if options.measure else (math.nan, math.nan)
+    depth = float(np.linalg.norm(surface.ways_down, axis=1).mean())
     lines = [
         f"{len(net.quads)} quads of {options.samples} x {options.samples}, {len(primitives)} primitives, "
         f"{surface.sample_count} patches; cells of {net.cell:g} m",
         f"distance to the original: largest {largest:.3g} m, mean {mean:.3g} m",
+        f"ground down to {depth:.3g} m below the surface, or to the next sheet (thickness)",
         f"{traced} nodes traced, {failed} without a surface within {TRACE_REACH:g} cells (filled in from their neighbours)",
     ]
     if gain is not None and before is not None:

@@ -23,6 +23,7 @@ from thud.gates import (
     as_directions,
     as_flag,
     as_max_points,
+    as_path,
     as_points,
     as_poses,
     as_positive,
@@ -73,7 +74,9 @@ class Terrain(Shape):
     family: ClassVar[str] = "terrain"
     is_ground: ClassVar[bool] = True
 
-    def __init__(self, folder: Path, memory: int) -> None:
+    def __init__(self, folder: Path, memory: int | None = None) -> None:
+        if memory is None:
+            raise InvalidInputError(f"Terrain: a store is opened by thud.Terrain.open(path), got {folder!r}")
         self.folder = folder
         self.memory = memory
         self._lock = threading.RLock()
@@ -94,7 +97,7 @@ class Terrain(Shape):
         """
         if isinstance(memory, bool) or not isinstance(memory, int) or memory < 0:
             raise InvalidInputError(f"memory: expected a number of bytes, got {memory!r}")
-        folder = Path(path)
+        folder = as_path(path, "path")
         if not as_flag(trusted, "trusted"):
             verify(folder)
         return cls(folder, memory)

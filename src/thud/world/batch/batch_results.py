@@ -9,7 +9,7 @@ from thud.results import WorldContacts, WorldEvents
 from thud.world.step_contacts import StepContacts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BatchContacts(WorldContacts):
     """Contact points of all copies, M in all, copy by copy; handles and rows are those of the world."""
 
@@ -18,8 +18,10 @@ class BatchContacts(WorldContacts):
     pair_copy: Ints
     """(P,) the copy that each pair is of."""
 
+    _beside = (*WorldContacts._beside, ("pair_copy", ""))
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(slots=True, eq=False, repr=False)
 class BatchStepContacts(StepContacts):
     """Contacts of a step of all copies, M in all, copy by copy; handles are those of the world."""
 
@@ -33,7 +35,7 @@ def step_contacts_of(contacts: StepContacts, handle_a: Ints, handle_b: Ints, cop
     return BatchStepContacts(**{**shown, "handle_a": handle_a, "handle_b": handle_b, "copy": copy})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BatchEvents(WorldEvents):
     """Pairs that began to touch, go on or ended, E in all, copy by copy; handles are those of the world."""
 

@@ -648,16 +648,18 @@ class WorldBatch:
         return BatchState(self, pieces, [self.generators[k].bit_generator.state for k in chosen.tolist()])
 
     def restore(self, state: BatchState, copies: npt.ArrayLike | None = None) -> None:
-        """Put the copies of a `state` of this batch, in their order, over as many copies."""
+        """Put the copies of a `state` of this batch, in their order, over as many copies, or one copy over any number of them;
+        their generators go on as those of the kept ones would have."""
         chosen = self._copies(copies)
         if not isinstance(state, BatchState) or state._batch is not self:
             raise InvalidInputError("state: expected what WorldBatch.state gave, of this batch")
-        if len(state) != len(chosen):
+        if len(state) not in (1, len(chosen)):
             raise InvalidInputError(f"copies: expected as many as the state has, {len(state)}, got {len(chosen)}")
+        one = len(state) == 1
         for places, kept in state._pieces:
-            for crowd, mine, own in self._split(chosen[places]):
-                put(crowd, own, gather(kept, mine))
-        for k, stream in zip(chosen.tolist(), state._streams, strict=True):
+            for crowd, mine, own in self._split(chosen if one else chosen[places]):
+                put(crowd, own, gather(kept, np.zeros_like(mine) if one else mine))
+        for k, stream in zip(chosen.tolist(), state._streams * len(chosen) if one else state._streams, strict=True):
             self.generators[k].bit_generator.state = stream
 
     def _seed(self, copies: Ints, seeds: npt.ArrayLike) -> None:
