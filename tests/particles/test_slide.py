@@ -405,6 +405,15 @@ def test_slides_in_rims_take_no_more_flights_than_others(shape: Any, friction: f
     assert sum(rounds) < 3 * len(inside) * 1.0 / SLIDE_TIME
 
 
+@pytest.mark.parametrize("speed", [2.0, 5.0, 8.0])
+def test_slides_round_the_rim_of_a_can_keep_their_energy(speed: float) -> None:
+    # Hops off the floor were turned off the wall as well, by its normal of a place before: that pushed on, by 5 % in 8 s.
+    can = p.Solid(thud.Cylinder(1.0, 0.3), restitution=0.0)
+    runs = stone([[0.0, 0.9, -0.25]], [[speed, 0.0, 0.0]], bounces=0)
+    early, late = (0.5 * (runs.states(t, [can]).velocity[0] ** 2).sum() for t in (1.0, 9.0))
+    assert late == pytest.approx(early, rel=2e-3)
+
+
 @pytest.mark.parametrize("friction", [0.0, 0.2])
 @pytest.mark.parametrize("angle", [30.0, 90.0, 150.0])
 def test_a_slide_along_the_line_of_a_wedge_is_in_closed_form(angle: float, friction: float) -> None:

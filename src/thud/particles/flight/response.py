@@ -307,8 +307,9 @@ def settle_down(flights, k, kept, elements, materials, e, p, v, a, n, w, frictio
         if stall == 0:
             # Over the edge. When that has come to nothing it is along the edge, or something stands there.
             lift = SLIDE_LIFT
-    if wedge and lift > SLIDE_LIFT:
-        # Off both sides, so fast that the next hop is as long as others.
+    if wedge and lift > SLIDE_LIFT and not dot3(v, before) > 0.0:
+        # Off both sides, so fast that the next hop is as long as others. What leaves the other side already needs no more: that
+        # normal is of a place before, and along the way would push the particle on.
         last = dot3(row3(flights.paths, k, 3), before)
         lift = max(lift, last * SLIDE_TIME / max(span, SLIDE_LIFT * SLIDE_TIME))
         steepest = max(steepest, 0.5 * math.sqrt(dot3(a, a)) * SLIDE_TIME)
