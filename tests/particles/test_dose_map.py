@@ -139,6 +139,17 @@ def test_glb_files_have_no_seams(tmp_path: Path) -> None:
         assert drawn.area == pytest.approx(area, rel=0.01)
 
 
+@pytest.mark.parametrize("pixels", [1, 2, 4])
+@pytest.mark.parametrize("cell", [0.3, 0.15])
+def test_areas_of_patches_are_right_with_few_pixels_a_tile(cell: float, pixels: int) -> None:
+    # Places were a grid, and sides of tetrahedra, diagonals of their tiles, ran through its points: a tenth too much.
+    middle = np.array([0.013, 0.027, 0.041])
+    ball = ImplicitPatches.from_field(lambda p: np.linalg.norm(p - middle, axis=1) - 0.5, [-0.61] * 3, [0.6] * 3, cell)
+    side = pixels * int(np.ceil(np.sqrt(len(ball._active))))
+    dose = dose_map(ParticleSystem([0, 0, 3.0], [0, 0, -1.0], mass=1.0), [ball], 0.0, 5.0, resolution=(side, side))
+    assert dose.area.sum() == pytest.approx(np.pi, rel=0.02)
+
+
 def test_glb_files_have_the_map_as_texture(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     pytest.importorskip("PIL")

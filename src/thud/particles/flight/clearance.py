@@ -1,7 +1,7 @@
 """Where a particle that slides may be: so far from the planes and quadrics near it that its side of each is known.
 
-What is near is looked up among all elements, not remembered: in a corner of any number of faces a place that is lifted off one
-of them could lie beyond another.
+What is near is looked up among all elements, not remembered. A place is asked, never moved: what is lifted off one face of a
+corner could lie beyond another, and that may be of a mesh.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from thud.particles.colliders.element import QUADRIC
 from thud.particles.colliders.element_arrays import KIND
 from thud.particles.crossings.element_rows import FEW_ELEMENTS
 from thud.particles.crossings.elements import dot3, gradient, in_bounds, plane_coefficients, quadric_coefficients
-from thud.particles.flight.tolerances import CLEAR_DOUBT, CLEAR_FAR, CLEAR_TURNS, SLIDE_HEIGHT, SLIDE_NEAR
+from thud.particles.flight.tolerances import CLEAR_DOUBT, CLEAR_REACH, SLIDE_NEAR
 
 
 @exact_device
@@ -74,40 +74,13 @@ def clearance(elements, p, q, reach, but):
 
 
 @exact_kernel(inner="elements, vec3, f8")
-def clear_place(elements, q, height):
-    """(place, whether it is clear): q, which is on the right side of everything, moved off all that is nearer than `height`."""
-    p = q
-    reach = CLEAR_FAR * height
-    kept = clearance(elements, q, q, reach, -1)
-    if kept <= 0.0:
-        return q, False
-    for _turn in range(CLEAR_TURNS):
-        moved, near, k = False, 0, 0
-        while True:
-            e, k = next_near(elements, k, p, reach)
-            if e < 0:
-                break
-            here, n, _doubt = distance(elements, e, p)
-            if not abs(here) < height or not in_bounds(elements, e, p, 0.0):
-                continue
-            near += 1
-            there, _m, _d = distance(elements, e, q)
-            side = math.copysign(1.0, there)
-            short = height - side * here
-            if short > 0.0:
-                short *= side
-                p, moved = (p[0] + short * n[0], p[1] + short * n[1], p[2] + short * n[2]), True
-        if not moved or near < 2:
-            break
-    best = clearance(elements, p, q, reach, -1)
-    off = (p[0] - q[0], p[1] - q[1], p[2] - q[2])
-    if best > kept and dot3(off, off) < reach * reach:
-        return p, True
-    return q, True
+def is_clear(elements, q, reach):
+    """Whether the side of q is known of all that is within reach."""
+    return clearance(elements, q, q, reach, -1) > 0.0
 
 
 @exact_kernel(inner="elements, vec3, vec3, i8")
 def clear_of_others(elements, p, start, e):
     """Whether a particle that has come to element e at p is clear of all others, on the sides of them where it started."""
     far = max(abs(p[0]), abs(p[1]), abs(p[2]))
-    return clearance(elements, p, start, SLIDE_HEIGHT * far, e) > SLIDE_NEAR * far
+    return clearance(elements, p, start, CLEAR_REACH * far, e) > SLIDE_NEAR * far

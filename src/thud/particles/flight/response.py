@@ -15,7 +15,7 @@ from thud.particles.colliders.element_arrays import COLLIDER
 from thud.particles.crossings.drag_time import dragged_place, dragged_velocity
 from thud.particles.crossings.elements import dot3, path_at
 from thud.particles.crossings.path_columns import PATH_DRAG
-from thud.particles.flight.clearance import clear_of_others, clear_place
+from thud.particles.flight.clearance import clear_of_others, is_clear
 from thud.particles.flight.flight_rows import (
     AGE,
     BIRTH,
@@ -38,10 +38,10 @@ from thud.particles.flight.motion import flight_acceleration
 from thud.particles.flight.slide import dragged_edge_time, dragged_stop, edge_time, is_plane, slide_acceleration
 from thud.particles.flight.tolerances import (
     CLEAR_FAR,
+    CLEAR_REACH,
     SLIDE_BOUNCES,
     SLIDE_CREEP,
     SLIDE_FURTHER,
-    SLIDE_HEIGHT,
     SLIDE_LANDING,
     SLIDE_LATE,
     SLIDE_LIFT,
@@ -145,16 +145,19 @@ def end_flight(flights, k, kept, p, span, mode, impacts):
 
 
 @exact_device
-def before_landing(flights, k, elements, p, w, span, back, height):
-    """(place, whether it is clear) of a particle that has arrived at p with w after `span`: up to `back` seconds before, so
-    little that it does not show, and `height` off all that is near. The flight has crossed nothing until then, whatever is
-    near; so it goes back by more where that is in doubt."""
-    q, clear = (p, False) if flights.hit[k, 0] >= 0 and span > 0.0 else clear_place(elements, p, height)
+def before_landing(flights, k, elements, p, span, back, reach):
+    """(place, whether it is clear) of a particle that has arrived at p after `span`: up to `back` seconds before, so little
+    that it does not show. The flight has crossed nothing until then, whatever is near, and of whatever kind: so a place on it
+    is on the right side of all, and where that is in doubt it goes back by more."""
+    q, clear = p, False
+    if flights.hit[k, 0] < 0 or not span > 0.0:
+        clear = is_clear(elements, p, reach)
     x, v, a = row3(flights.paths, k, 0), row3(flights.paths, k, 3), row3(flights.paths, k, 6)
     half = 0.5 * span
     at = min(back, half)
     while not clear and span > 0.0:
-        q, clear = clear_place(elements, arrival(x, v, a, flights.paths[k, PATH_DRAG], span - at)[0], height)
+        q = arrival(x, v, a, flights.paths[k, PATH_DRAG], span - at)[0]
+        clear = is_clear(elements, q, reach)
         if at >= half:
             break
         at = min(SLIDE_FURTHER * at, half)
@@ -256,7 +259,7 @@ def settle_down(flights, k, kept, elements, materials, e, p, v, a, n, w, frictio
         else:
             pair = False
         far = max(abs(p[0]), abs(p[1]), abs(p[2]))
-        stays = span * math.sqrt(dot3(w, w)) < CLEAR_FAR * SLIDE_HEIGHT * far
+        stays = span * math.sqrt(dot3(w, w)) < CLEAR_FAR * CLEAR_REACH * far
         if stays and stall > 0 and held(w, n, before, further):
             v = (0.0, 0.0, 0.0)
             if held(a, n, before, further):
@@ -279,7 +282,7 @@ def settle_down(flights, k, kept, elements, materials, e, p, v, a, n, w, frictio
     far = max(abs(p[0]), abs(p[1]), abs(p[2])) + max(press, 0.0) * SLIDE_TIME
     speed = math.sqrt(dot3(v, v))
     back = SLIDE_NEAR * far / max(-dot3(w, n), SLIDE_LIFT)
-    q, clear = before_landing(flights, k, elements, p, w, span, back, SLIDE_HEIGHT * far)
+    q, clear = before_landing(flights, k, elements, p, span, back, CLEAR_REACH * far)
     if not clear:
         # So far into a corner that it is not known what is inside.
         end_flight(flights, k, kept, q, span, RESTED, impacts)
@@ -296,16 +299,17 @@ def settle_down(flights, k, kept, elements, materials, e, p, v, a, n, w, frictio
         if until > (SLIDE_STUCK * SLIDE_TIME if stall > 0 and flights.hit[k, 0] < 0 else 0.0):
             next_flight(flights, k, kept, q, v, along, w, span, np.int64(SLIDE), impacts, collider, -2 - part)
             keep_sides(flights, kept, n, side, other)
-            # Beyond the edge by as much as above the surface: what stands on it is hit.
+            # Beyond the edge by more than it is above the surface: what stands on it is hit.
             beyond = arrival(q, v, flight_acceleration(along, v, rate), rate, until)[1] if until < math.inf else v
-            until += SLIDE_HEIGHT * far / max(math.sqrt(dot3(beyond, beyond)), SLIDE_LIFT)
+            until += CLEAR_REACH * far / max(math.sqrt(dot3(beyond, beyond)), SLIDE_LIFT)
             flights.clock[kept, UNTIL] = min(until, stops)
             return GOES_ON
         if stall == 0:
             # Over the edge. When that has come to nothing it is along the edge, or something stands there.
             lift = SLIDE_LIFT
-    if wedge and lift > SLIDE_LIFT:
-        # Off both sides, so fast that the next hop is as long as others.
+    if wedge and lift > SLIDE_LIFT and not dot3(v, before) > 0.0:
+        # Off both sides, so fast that the next hop is as long as others. What leaves the other side already needs no more: that
+        # normal is of a place before, and along the way would push the particle on.
         last = dot3(row3(flights.paths, k, 3), before)
         lift = max(lift, last * SLIDE_TIME / max(span, SLIDE_LIFT * SLIDE_TIME))
         steepest = max(steepest, 0.5 * math.sqrt(dot3(a, a)) * SLIDE_TIME)

@@ -10,20 +10,18 @@ SLIDE_LANDING = 4.0
 SLIDE_LATE = 4.0
 SLIDE_SOFT = 0.1
 
-#: How far above the surface a particle slides, a part of its largest coordinate: thousands of its roundoffs.
-SLIDE_HEIGHT = 1e-9
-
-#: How far above the surface a hop begins, as such a part: it is moved back along its way, which must not slow it down.
+#: How far above the surface a particle slides, a part of its largest coordinate, hundreds of thousands of roundoffs: it is
+#: moved back along its way, which must not slow it down.
 SLIDE_NEAR = 1e-11
 
 #: Where that place is in doubt it is moved back by so many times as much, and so on, by half of the way at most.
 SLIDE_FURTHER = 100.0
 
-#: It is moved off all that is nearer than SLIDE_HEIGHT, CLEAR_TURNS times (a count) off one after the other, by no more than
-#: CLEAR_FAR such heights in all; and it is clear of what is farther than CLEAR_DOUBT roundoffs.
-CLEAR_TURNS = 32
-CLEAR_FAR = 100.0
+#: What is nearer than CLEAR_REACH, such a part, is near, and so far beyond an edge a slide ends. A place is clear of what is
+#: farther than CLEAR_DOUBT roundoffs; a particle that has moved by less than CLEAR_FAR such reaches is where it was.
+CLEAR_REACH = 1e-9
 CLEAR_DOUBT = 2.0
+CLEAR_FAR = 100.0
 
 #: Planes whose normals have a squared sine below this are parallel, and a corner whose three normals have a smaller volume is
 #: none: the roundoff of their line.

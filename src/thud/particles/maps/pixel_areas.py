@@ -3,7 +3,7 @@
 - meshes: faces cut at the borders of pixels, exact but for roundoff
 - planes and quadrics: |dp/du x dp/dv| in closed form, by 4 x 4 Gauss points a pixel; where a disc's rim, a polygon's outline or
   a clip crosses a pixel, by 16 x 16 points that lie on the collider or not
-- implicit patches: by their slant at 4 x 4 places a pixel
+- implicit patches: by their slant at 16 places a pixel
 - displaced surfaces and blobs: 4 x 4 squares a pixel, two triangles each, between points of the surface
 """
 
