@@ -19,7 +19,7 @@ import thud
 from tests.oracles.bilinear_ground import Columns, border_columns, columns_of, nearest_skin, points_in_ground, skin_mesh
 from tests.oracles.displaced import grid_surface
 from tests.oracles.motion import pose_at
-from tests.terrain.exact_ground import surfaces
+from tests.terrain.exact_ground import surfaces, tunnel
 from tests.terrain.never_a_miss import largest_deviation
 from thud.errors import InvalidInputError, UnsupportedQueryError
 from thud.pose import as_poses
@@ -238,6 +238,21 @@ def test_free_places_are_found_near_and_far(kind: str, shape, row: list) -> None
     assert found.status[0] == Status.OVERLAPPING
     for part in (0.5, 0.8, 0.95):
         assert -found.distance[0] <= 1.05 * shortest_of(surface, shape, pose, -part * found.distance[0], 500 if SMALL else 2000)
+
+
+def test_a_way_out_is_found_where_contacts_lead_from_one_into_the_next() -> None:
+    # A ball that the tunnel is too narrow for: twelve rounds of contacts ended in the ground, UNCONVERGED.
+    surface = from_field(tunnel, [-6, -6, -2.5], [6, 6, 5], cell=1.0, samples=2, thickness=3.0).surface
+    ball, poses = thud.Sphere(1.2), np.tile([0.0, 0, 0, 1, 0, 0, 0], (2, 1))
+    poses[:, :3] = [[3.111305, 0.149190, -0.575951], [1.920573, 3.184421, -1.223038]]
+    found = thud.distance(surface, ball, None, poses, signed=True)
+    assert (found.status == Status.OVERLAPPING).all()
+    moved = poses.copy()
+    moved[:, :3] -= found.distance[:, None] * found.normal
+    assert not thud.intersects(surface, ball, None, moved).any()
+    for row in range(len(poses)):
+        best = shortest_of(surface, ball, poses[row], -1.001 * found.distance[row], 500 if SMALL else 2000)
+        assert -found.distance[row] <= 1.05 * best
 
 
 # Rays

@@ -308,3 +308,31 @@ def test_a_long_motion_is_used_up_as_in_one_piece(tmp_path):
             np.testing.assert_allclose(found.position, wanted.position, atol=1e-5)
             np.testing.assert_allclose(found.normal, wanted.normal, atol=1e-6)
             assert found.status[0] == wanted.status[0]
+
+
+def test_no_camera_meets_the_same_for_ever(tmp_path):
+    # Normals that are almost the same counted as one, and what led into the other one met it again and again: at the vertex of
+    # a steep pit, from below; and at the ridge of a large roof, where a normal comes out otherwise by roundoff each time.
+    y, x = np.mgrid[:65, :65]
+    thud.terrain.build(20.0 * (np.abs(x - 32) + np.abs(y - 32)), tmp_path / "pit", spacing=2.0, tile=16, progress=False)
+    with thud.Terrain.open(tmp_path / "pit") as terrain:
+        start, motion = [63.7883963, 64.2116037, -0.0211603688], [0.1321617, 0.02750538, 0.08041748]
+        moved = terrain.slide(start, motion, 0.3)
+        assert moved.status[0] == CastStatus.HIT
+        assert moved.hits[0] < 8
+        assert np.linalg.norm(moved.position[0] - start) > 0.1
+    along = np.array([0.5249459666, 0.8511358, 0.0])
+    across = np.array([-along[1], along[0], 0.0])
+    vertices = np.round(3000.0 * np.array([along, -along, across, -across]) * 1024.0) / 1024.0
+    rng = np.random.default_rng(0)
+    for steep in (3000.0, 15000.0):
+        vertices[2:, 2] = -steep
+        roof = thud.TriangleMesh(vertices, [[0, 2, 1], [0, 1, 3]])
+        thud.terrain.build(roof, tmp_path / str(steep), tile=12_000.0, progress=False)
+        with thud.Terrain.open(tmp_path / str(steep)) as terrain:
+            position = vertices[0] * rng.uniform(-0.6, 0.6, (200, 1)) + [0, 0, 1] + rng.normal(size=(200, 3)) * 0.05
+            for _ in range(8):
+                motion = [0, 0, -1.2] + rng.normal(size=(200, 3)) * [0.5, 0.5, 0.1] + along * rng.choice([0.0, 1.0, 50.0])
+                moved = terrain.slide(position, motion, 0.05)
+                position = moved.position
+                assert moved.hits.max() < 8

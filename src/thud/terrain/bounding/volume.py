@@ -314,8 +314,8 @@ def growth_rows(start, stop, p_in, r_in, l_in, step, judge, upper_in, lower_in, 
 
 @exact_kernel("i8, i8, f8[:,:,:,::1], f8[:,:,:,::1], f8[:,:,::1], i8, f4[:,:,::1], f4[:,:,::1], u1[:,:,::1], f8, u1[::1]")
 def holding_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_in, slack, holds_out):
-    """Whether the volumes of all cells of quads [start, stop), grown by `slack` more than their codes say, hold their
-    samples. A cell that is EXTREME has none."""
+    """Whether the volumes of all cells of quads [start, stop), as their codes say or grown by `slack` or twice that more, hold
+    their samples. A cell that is EXTREME has none."""
     points, planes, last = np.empty((8, 3)), np.empty((_PLANES, 4)), np.zeros(2, np.int64)
     cells = upper_in.shape[1] - 1
     for quad in range(start, stop):
@@ -326,9 +326,15 @@ def holding_rows(start, stop, p_in, r_in, l_in, step, upper_in, lower_in, code_i
             for cs in range(cells):
                 code = np.int64(code_in[quad, ct, cs])
                 if code < EXTREME:
-                    last[0] = 0
-                    growth = growth_of_code(code) + slack
-                    if not holds_samples(p, r, l, upper, lower, ct, cs, step, growth, facing, points, planes, last):
+                    # What is judged strictly at one growth may fail by rounding at a larger one.
+                    growth, holds = growth_of_code(code), False
+                    for more in (0.0, slack, 2.0 * slack):
+                        last[0] = 0
+                        if not holds:
+                            holds = holds_samples(
+                                p, r, l, upper, lower, ct, cs, step, growth + more, facing, points, planes, last
+                            )
+                    if not holds:
                         holds_out[quad] = 0
 
 

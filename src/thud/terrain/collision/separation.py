@@ -2,7 +2,8 @@
 
 Each contact says how far the shape must go along its normal: n . x >= depth. The shortest translation that does all of this
 is a small quadratic programme. At its end there may be new contacts, which are added, and so on until `intersects` finds
-none. Contacts of curved ground say a little too much or too little; so the shape is cast back along its way until it
+none. Where contacts lead from one into the next for ever, free places are looked for all around, farther and farther away.
+Contacts of curved ground say a little too much or too little; so the shape is cast back along its way until it
 touches, and other directions are tried: those of the contacts; all around, where the way is long, since it may be shorter
 through another sheet, into a tunnel, say, that no contact tells of; then such that lean away from the best by less and less.
 Whatever is shorter must be free at its end, too.
@@ -25,6 +26,10 @@ from thud.terrain.collision.tolerances import (
     WAY_BATCH,
     WAY_CLEAR,
     WAY_DIRECTIONS,
+    WAY_FAR_AROUND,
+    WAY_FAR_STEPS,
+    WAY_FARTHER,
+    WAY_FIRST,
     WAY_GAIN,
     WAY_LEANS,
     WAY_LONG,
@@ -140,6 +145,7 @@ def ways_out(ask: Asking, count: int, *, threads: int | None) -> Ways:
             break
         keep = np.isin(held_row, rows)
         held_row, held_normal, held_level = held_row[keep], held_normal[keep], held_level[keep]
+    _search_out(ask, way, free, rows)
     done = np.flatnonzero(free)
     if len(done):
         way[done] = ask.tightened(done, way[done])
@@ -185,6 +191,21 @@ def _all_around(count: int) -> Floats:
     z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - z * z)
     return np.column_stack([across * np.cos(angle), across * np.sin(angle), z])
+
+
+def _search_out(ask: Asking, way: Floats, free: Bools, rows: Ints) -> None:
+    """Rows whose contacts lead from one into the next: free places all around, farther and farther away."""
+    around = WAY_FIRST * ask.size * _all_around(WAY_FAR_AROUND)
+    each = max(WAY_BATCH // WAY_FAR_AROUND, 1)
+    for step in range(WAY_FAR_STEPS):
+        tried = WAY_FARTHER**step * around
+        for k in range(0, len(rows), each):
+            some = rows[k : k + each]
+            ends = np.tile(tried, (len(some), 1))
+            clear = ~ask.meets_at(np.repeat(some, WAY_FAR_AROUND), ends).reshape(len(some), -1)
+            _nearest_of(ask, way, some, clear, ends.reshape(len(some), WAY_FAR_AROUND, 3))
+            free[some] = clear.any(axis=1)
+        rows = rows[~free[rows]]
 
 
 def _try_directions(ask: Asking, way: Floats, done: Ints, first: tuple[Ints, Floats, Floats]) -> None:

@@ -161,6 +161,13 @@ WAY_LONG = 0.25
 WAY_PARTS = (0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.95)
 WAY_AROUND = (150, 340, 600, 820, 1070, 1290, 1500)
 
+#: Where contacts lead nowhere, free places are looked for along so many directions (a count), first as far as this part of the
+#: shape's radius, then farther by this factor, so many times (a count): 2,000 radii.
+WAY_FAR_AROUND = 340
+WAY_FIRST = 0.25
+WAY_FARTHER = 1.5
+WAY_FAR_STEPS = 23
+
 #: Of the free places that are found so, at most so many (a count) are cast back from: the first is seldom the nearest.
 WAY_BACK = 32
 

@@ -17,6 +17,11 @@ from thud._core.decorators import device, kernel
 from thud.geometry.triangle import area_vector, closest_point_triangle
 from thud.math.vec3 import add_scaled, cross, dot, load3, norm, scale, sub
 from thud.terrain.tiles.tolerances import (
+    LEAN_AGAIN,
+    LEAN_LEAST,
+    LEAN_MORE,
+    LEAN_MOST,
+    LEAN_ROUNDS,
     SAME_NORMAL,
     SLIDE_HITS,
     SLIDE_PARALLEL,
@@ -129,23 +134,58 @@ def slide_along(v, normals, count):
 
 
 @device
-def _touching(corners, count, p, radius, skin, normals_out):
-    """How many different normals of triangles in whose range p is were written; -1 if there are too many."""
-    found = 0
+def _touching(corners, count, p, radius, skin, normals_out, alike_out):
+    """(how many different normals of triangles in whose range p is were written; -1 if there are too many; how many rows were
+    written that are almost, but not to the bit, one of them; the greatest coordinate of those triangles)."""
+    found, alike, span = 0, 0, 0.0
     for k in range(count):
         distance, n, face = gap_and_normal(corners, k, p)
         if distance > touch_range(radius, skin, face)[1]:
             continue
-        known = False
+        for c in range(9):
+            span = max(span, abs(corners[k, c]))
+        known, equal = False, False
         for i in range(found):
-            known |= dot(n, load3(normals_out, i, 0)) > 1.0 - SAME_NORMAL
+            m = load3(normals_out, i, 0)
+            known |= dot(n, m) > 1.0 - SAME_NORMAL
+            equal |= n[0] == m[0] and n[1] == m[1] and n[2] == m[2]
         if known:
+            if not equal and alike < alike_out.shape[0]:
+                alike_out[alike, 0], alike_out[alike, 1], alike_out[alike, 2] = n
+                alike += 1
             continue
         if found == normals_out.shape[0]:
-            return np.int64(-1)
+            return np.int64(-1), np.int64(alike), span
         normals_out[found, 0], normals_out[found, 1], normals_out[found, 2] = n
         found += 1
-    return np.int64(found)
+    return np.int64(found), np.int64(alike), span
+
+
+@kernel(inner="vec3, f8[:,::1], i8, f8[:,::1], i8, f8")
+def lean_off(v, normals, found, alike, count, least):
+    """A motion that leads into no surface, made to lean off those by `least` of its length, and off those whose normals are
+    almost the same too. Else it would meet what it has just met again where it is, and again."""
+    for _ in range(LEAN_ROUNDS):
+        want, lack, m = least * norm(v), 0.0, (0.0, 0.0, 0.0)
+        for rows, many in ((normals, found), (alike, count)):
+            for i in range(many):
+                n = load3(rows, i, 0)
+                slope = dot(v, n)
+                if slope < want:
+                    lack, m = max(lack, want - slope), add_scaled(m, n, 1.0)
+        size = norm(m)
+        if lack == 0.0 or size == 0.0:
+            break
+        m, across = scale(m, 1.0 / size), 1.0
+        for rows, many in ((normals, found), (alike, count)):
+            for i in range(many):
+                n = load3(rows, i, 0)
+                if dot(v, n) < want:
+                    across = min(across, dot(m, n))
+        if lack * LEAN_MORE > LEAN_MOST * norm(v) * across:
+            break
+        v = add_scaled(v, m, LEAN_MORE * lack / across)
+    return v
 
 
 @kernel("f8[:,::1], i8, f8[::1], f8, f8, f8, f8, f8[::1], f8[::1], f8[::1]")
@@ -157,9 +197,9 @@ def slide_sphere(corners, count, motion, radius, skin, way, end, position_out, n
     last thing met, 0 for none, and the rest. status: 0 nothing met, 1 met, 2 nearer than its radius at the start, 3 a limit was
     reached.
     """
-    normals = np.empty((TOUCHING_NORMALS, 3))
+    normals, alike = np.empty((TOUCHING_NORMALS, 3)), np.empty((TOUCHING_NORMALS, 3))
     p, v = (0.0, 0.0, 0.0), (motion[0], motion[1], motion[2])
-    hits, status, last = 0, 0, (0.0, 0.0, 0.0)
+    hits, stuck, status, last = 0, 0, 0, (0.0, 0.0, 0.0)
     for k in range(count):
         distance, _, _ = gap_and_normal(corners, k, p)
         if distance < radius:
@@ -179,11 +219,15 @@ def slide_sphere(corners, count, motion, radius, skin, way, end, position_out, n
             status = 3
             break
         status = max(status, 1)
-        found = _touching(corners, count, p, radius, skin, normals)
+        found, others, span = _touching(corners, count, p, radius, skin, normals, alike)
         if found < 0:
             status = 3
             break
         v = slide_along(scale(v, 1.0 - part * t), normals, found)
+        stuck = stuck + 1 if t == 0.0 and hits > 1 else 0
+        if others or stuck:
+            least = LEAN_LEAST * (1.0 + span / radius) * LEAN_AGAIN ** (stuck - 1) if stuck else 0.0
+            v = lean_off(v, normals, found, alike, others, least)
         if found == 1 and face:
             # Back to where it feels no edge beyond, if it came over one.
             v = add_scaled(v, last, max(touch_range(radius, skin, face)[0] - max(gap, radius), 0.0))

@@ -105,6 +105,15 @@ TOUCHING_NORMALS = 64
 #: Normals are the same when their cosine is so close to 1.
 SAME_NORMAL = 1e-14
 
+#: A motion that meets again what it has just met leans off it: at first by this part of its length, times the triangles' size
+#: over the radius, by which roundoff in their normals grows; then by so many times more each time; always by a little more than
+#: need be (a factor), and at most by the part LEAN_MOST; in so many rounds (a count).
+LEAN_LEAST = 2.0**-52
+LEAN_AGAIN = 4.0
+LEAN_MORE = 1.0 + 2.0**-10
+LEAN_MOST = 1e-6
+LEAN_ROUNDS = 16
+
 #: How much farther a tile may reach than its place and the overhang say, relative to the coordinates: roundoff of its origin.
 PLACE_SLACK = 2.0**-44
 
