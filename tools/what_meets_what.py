@@ -105,11 +105,11 @@ def page() -> str:
     options: dict[tuple[str, str], list[str]] = {}
     for (a, b), entries in PAIRS.items():
         for query, entry in entries.items():
-            if entry.options:
+            if _options(entry):
                 options.setdefault((query, _options(entry)), []).append(f"{NAMES[a]} / {NAMES[b]}")
     for family, single in SHAPES.items():
         for query, entry in single.items():
-            if entry.options:
+            if _options(entry):
                 options.setdefault((query, _options(entry)), []).append(NAMES[family])
     rows = [[_call(query, text), text, "; ".join(who)] for (query, text), who in options.items()]
     lines += _table(["query", "options", "for"], rows)

@@ -11,8 +11,10 @@ from scipy.spatial.transform import Rotation
 
 import thud
 from tests.heightfield.fields import PLACE, make, mesh_of, others, poses_about
+from tests.mesh.test_manifolds import ring
 
-COUNT = 12 if os.environ.get("THUD_TEST_SIZE") == "small" else 40
+SMALL = os.environ.get("THUD_TEST_SIZE") == "small"
+COUNT = 12 if SMALL else 40
 OTHERS = others()
 FLAT = thud.HeightField(np.zeros((33, 33)), 0.1, (-1.6, -1.6, 0.0))
 
@@ -339,3 +341,20 @@ def test_a_mesh_in_a_layer_is_about_as_deep_as_its_way_out(kind):
     assert len(rows) >= 5 or COUNT < 40
     assert (own > 0.6 * way[rows]).mean() >= 0.9
     assert (own < 1.5 * way[rows]).mean() >= 0.85
+
+
+def test_a_margin_changes_no_depth_of_a_ring_on_rough_ground():
+    # Corners in the ground were given to the normal of a facet near by that is apart from the ring, along which the way out is
+    # long. What is left of them has no contact of its own without a margin.
+    rng, count = np.random.default_rng(0), 300 if SMALL else 1500
+    field = thud.HeightField(0.3 * rng.normal(size=(17, 17)), 0.35, (-2.8, -2.8, 0.0), thickness=2.0)
+    at = rng.uniform([-1.5, -1.5, -0.5], [1.5, 1.5, 1.5], (count, 3))
+    poses = np.column_stack([at, Rotation.random(count, random_state=1).as_quat()])
+    found, depth = thud.distance(field, ring(), None, poses, signed=True), rng.choice([1e-5, 1e-4, 1e-3, 5e-3], count)
+    poses[:, :3] -= (found.distance + depth)[:, None] * found.normal
+    poses = poses[np.abs(thud.distance(field, ring(), None, poses, signed=True).distance + depth) < 1e-3 * depth]
+    assert len(poses) > count / 4
+    alone = _deepest(thud.contacts(field, ring(), None, poses), len(poses))
+    within = _deepest(thud.contacts(field, ring(), None, poses, margin=0.03), len(poses))
+    assert (within < 0.7 * alone).mean() < 0.003
+    assert (within > 1.3 * alone + 1e-6).mean() < 0.01

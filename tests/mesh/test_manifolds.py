@@ -499,9 +499,9 @@ def shallow_overlaps(body: thud.TriangleMesh, count: int, seed: int) -> np.ndarr
 
 
 def test_a_margin_changes_no_depth_of_rings():
-    # Corners inside the other body were given to the normal of a near pair that is apart, along which the way out is long: 0.6 m
-    # for an overlap of 2 mm. One row in forty was deeper by a fifth or more within a margin of 3 cm, and rings that rested on
-    # each other were kicked.
+    # Corners inside the other body were given to the normal of a near pair that is apart, along which the way out is long:
+    # 0.6 m for an overlap of 2 mm. One row in forty was deeper by a fifth or more within a margin of 3 cm, and rings
+    # that rested on each other were kicked.
     from thud.mesh.manifolds.contacts import mesh_mesh_contacts
 
     body = ring()

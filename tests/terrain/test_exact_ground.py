@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thud
+from tests.oracles.bilinear_ground import columns_of, local, mix, shape_distance
 from tests.oracles.displaced import grid_surface
 from tests.terrain.exact_ground import SIZES, run, surfaces
 from thud.pose import as_poses
@@ -133,6 +134,61 @@ def test_a_deep_contact_on_a_twisted_patch_is_on_a_cylinder() -> None:
     beside, above = np.hypot(on_part[:, 0], on_part[:, 1]) - cylinder.radius, np.abs(on_part[:, 2]) - cylinder.half_length
     assert touch.depth.max() > 0.9
     np.testing.assert_allclose(np.maximum(beside, above), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [thud.Cylinder(0.5, 0.5), thud.Capsule(0.3, 0.5), thud.Box([0.4, 0.3, 0.5])])
+def test_normals_of_what_is_near_are_right_to_a_millionth(shape) -> None:
+    # By GJK from a point to a cylinder, and by projections in turn that gained too little: off by 4e-5, an ellipsoid's by 3e-4.
+    surface, rng, count = surfaces()["rough"], np.random.default_rng(3), 60 if SMALL else 400
+    columns = columns_of(surface, surface.ground_thickness)
+    poses = np.column_stack([rng.uniform([2, 2, 0.3], [10, 10, 1.6], (count, 3)), turned(count, 4)])
+    rows, touch = as_poses(poses, "poses"), thud.contacts(surface, shape, None, poses, margin=0.1)
+    judged = 0
+    # Of each row the nearest: others are spread along its normal.
+    order = np.lexsort((-touch.depth, touch.row))
+    for k in order[np.unique(touch.row[order], return_index=True)[1]]:
+        if touch.depth[k] > -1e-3:
+            continue
+        on_ground, row = touch.point[k] + 0.5 * touch.depth[k] * touch.normal[k], rows[touch.row[k]][None]
+
+        def far(points: np.ndarray, row: np.ndarray = row) -> np.ndarray:
+            return shape_distance(shape, local(points[None], row))[0]
+
+        # Along the slope of the shape's distance.
+        step = 1e-6 * np.eye(3)
+        slope = (far(on_ground + step) - far(on_ground - step)) / 2e-6
+        np.testing.assert_allclose(touch.normal[k], -slope, atol=1e-6)
+        # And within the patch no other place is nearer: across both its tangents.
+        for corners in columns.corners[(np.abs(columns.corners - on_ground).max(axis=(1, 2)) < 1.0)]:
+            place = np.full(2, 0.5)
+            for _ in range(30):
+                a, b = place
+                along = (1 - b) * (corners[1] - corners[0]) + b * (corners[3] - corners[2])
+                beside = (1 - a) * (corners[2] - corners[0]) + a * (corners[3] - corners[1])
+                off = on_ground - mix(corners, *place)
+                place = place + np.linalg.lstsq(np.column_stack([along, beside]), off, rcond=None)[0]
+            if np.linalg.norm(off) < 1e-8 and (np.abs(place - 0.5) < 0.499).all():
+                judged += 1
+                assert abs(touch.normal[k] @ along) <= 1e-6 * np.linalg.norm(along)
+                assert abs(touch.normal[k] @ beside) <= 1e-6 * np.linalg.norm(beside)
+    assert judged > count / 40
+
+
+@pytest.mark.parametrize("shape", [thud.Box([0.5, 0.4, 0.3]), thud.Capsule(0.2, 0.5), thud.Ellipsoid([0.5, 0.4, 0.3])])
+def test_no_contact_of_flat_ground_leans(shape) -> None:
+    # Where a part ends just before an edge, its nearest point on the patch beyond is on that edge. By depth alone it went
+    # unseen that the patch before is nearer: normals off by up to 2e-3.
+    surface = from_heights(np.zeros((13, 13)), 1.0, samples=4, thickness=0.5).surface
+    rng, count = np.random.default_rng(0), 1500
+    turn = turned(count, 5)
+    turn[: count // 2, 1:3] *= rng.choice([0.0, 1e-3, 1e-2], (count // 2, 1))
+    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+    poses = np.column_stack([rng.uniform(2.5, 9.5, (count, 2)), np.full(count, 20.0), turn])
+    above = thud.distance(thud.HalfSpace([0, 0, 1], 0.0), shape, None, poses).distance
+    poses[:, 2] -= above - rng.uniform(1e-3, 0.099, count)
+    touch = thud.contacts(surface, shape, None, poses, margin=0.1)
+    assert len(np.unique(touch.row)) == count
+    assert np.linalg.norm(touch.normal - [0.0, 0.0, 1.0], axis=1).max() <= 2e-6
 
 
 def ring() -> thud.TriangleMesh:

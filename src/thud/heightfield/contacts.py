@@ -17,7 +17,7 @@ from thud.heightfield.queries import ROWS, ground_inside
 from thud.mesh.manifolds.contacts import collect, packed_with_triangle, with_contained
 from thud.mesh.manifolds.mesh_side import mesh_side
 from thud.mesh.manifolds.rows import ManifoldRows
-from thud.mesh.manifolds.tolerances import PATCH_POINTS
+from thud.mesh.manifolds.tolerances import PATCH_POINTS, SURE_OF
 from thud.pairing.families import MESH
 from thud.results import Contacts
 from thud.shapes.height_field import HeightField
@@ -26,16 +26,19 @@ from thud.shapes.shape import Shape
 
 def contacts(
     field: HeightField, other: Shape, rows_f: Floats, rows_o: Floats, count: int, *, margin: float, max_points: int,
-    threads: int | None,
+    nearest: bool = False, threads: int | None,
 ) -> Contacts:  # fmt: skip
-    """Contact points of a field and a convex shape or a mesh."""
+    """Contact points of a field and a convex shape or a mesh. nearest: in a step of a world depths up to a part of the margin
+    are deep enough."""
     if is_half_space(other):
         return half_space.contacts(field, other, rows_f, rows_o, count, margin=margin, max_points=max_points, threads=threads)
     kernel, bodies = _kernel_and_bodies(other)
     limit = min(max_points, PATCH_POINTS)
 
     def rows(reach: float, poses_f: Floats, poses_o: Floats, _former: Any, room: int, out: ManifoldRows) -> None:
-        arguments = (field.grid, *bodies, poses_f, poses_o, reach, limit, room, out)
+        # A mesh's are compared with what they say without a margin.
+        sure = (SURE_OF * reach if nearest else 0.0,) if other.family == MESH else ()
+        arguments = (field.grid, *bodies, poses_f, poses_o, reach, *sure, limit, room, out)
         run_rows(kernel, len(out.counts), threads, *arguments, rows_per_chunk=ROWS)
 
     def inside(_field: Any, _other: Any, poses_f: Floats, poses_o: Floats, number: int) -> Bools:

@@ -65,8 +65,20 @@ from thud.mesh.manifolds.facets import VERTICES, facet_corner
 from thud.mesh.manifolds.mesh_mesh import facets_beyond, load_facets, note, sort_unique, tree_extent
 from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_REALS
-from thud.mesh.manifolds.rows import new_facet_space, new_pair_space, put_contacts
-from thud.mesh.manifolds.spread import HOW_DEEP, put_point, spread_points, thin_points
+from thud.mesh.manifolds.rows import (
+    CONTACT,
+    PATCH,
+    deepest_contact,
+    is_as_deep,
+    keep_contacts,
+    move_last,
+    new_facet_space,
+    new_pair_space,
+    patch_along,
+    put_back,
+    put_contacts,
+)
+from thud.mesh.manifolds.spread import HOW_DEEP, points_apart, put_point, spread_points, thin_points
 from thud.mesh.manifolds.tolerances import NEAR_FEATURE, TOUCHING
 from thud.mesh.mesh_convex import set_triangle
 from thud.mesh.triangle_distance import triangle_gap
@@ -245,98 +257,140 @@ def load_ground_facets(grid, keys, many, low, facets, ints):
     return kept
 
 
-@kernel("i8, i8, height_grid, field_object, mesh_side, f8[:,::1], f8[:,::1], f8, i8, i8, manifold_rows")
-def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, margin, limit, room, out):
-    """Contacts of each row of a field and a mesh, world frame, normal from the ground to the mesh."""
-    other, side, walk = own_object(other), own_side(side), new_field_space()
-    space, more, events = new_facet_space(room, np.int64(8)), new_pair_space(room), np.empty((1, CROSSING))
+@kernel(
+    inner="i8, height_grid, field_object, mesh_side, f8[:,::1], f8[:,::1], f8, i8, i8, field_space, f8[:,::1], facet_space,"
+    " pair_space, manifold_rows"
+)
+def field_row_contacts(row, grid, other, side, poses_f, poses_o, margin, limit, before, walk, events, space, more, out):
+    """Contacts of one row. Returns how many facets there must be room for. before: contacts that the row has already, of what
+    overlaps; then those of what is apart are added."""
     tree, edges, pairs, gaps = other.tree, side.edges, more.pairs, more.gaps
     size, o = tree_extent(tree), (tree.origin[0], tree.origin[1], tree.origin[2])
-    for row in range(start, stop):
-        row_f = row_of(poses_f, row)
-        r, t = tree_pose(poses_f, row_f, poses_o, row_of(poses_o, row), grid.origin, tree.origin)
-        reach = max(margin, TOUCHING * (size + abs(t[0]) + abs(t[1]) + abs(t[2])))
-        whole = widened(slot_box(tree, U(0), r, t), reach)
-        out.counts[row] = 0
-        status = meets_object(grid, other, r, t, walk)
+    row_f = row_of(poses_f, row)
+    r, t = tree_pose(poses_f, row_f, poses_o, row_of(poses_o, row), grid.origin, tree.origin)
+    reach = max(margin, TOUCHING * (size + abs(t[0]) + abs(t[1]) + abs(t[2])))
+    whole = widened(slot_box(tree, U(0), r, t), reach)
+    out.counts[row] = before
+    status = meets_object(grid, other, r, t, walk)
+    if before == 0:
         out.status[row] = status
-        number, many_b = field_pairs(grid, other, r, t, whole, reach, walk, more.queue, more.keys, pairs, gaps)
-        out.needed[row] = max(number, many_b)
-        if out.needed[row] > pairs.shape[0] or number == 0:
-            continue
-        for k in range(number):
-            space.keys[k] = pairs[k, OF_A]
-        sort_numbers(more.keys, np.int64(0), many_b)
-        many_a = sort_unique(space.keys, number)
-        # The mesh's frame in the grid's, and the other way round.
-        shift = rotate(r, o)
-        mesh_in = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
-        holds = side.closed == 1 and status == OVERLAPPING
-        if holds and grid.numbers[DEPTH] < math.inf:
-            # Ground without end leaves the mesh downwards: it is crossed.
-            rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
-            back = rotate(rt, (-mesh_in[0], -mesh_in[1], -mesh_in[2]))
-            many_a = add_ground_inside(grid, space.keys, many_a, side, rt, back, more.queue, more.seen)
-            if many_a < 0:
-                # How many there are is not known: the next try has room for much more.
-                out.needed[row] = 8 * space.keys.shape[0]
-                continue
-        many_a = load_ground_facets(grid, space.keys, many_a, whole[4], space.facets, space.ints)
-        many_b = load_facets(tree, edges, more.keys, many_b, r, t, more.facets, more.ints)
-        kept = np.int64(0)
-        for k in range(number):
-            a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
-            if a >= 0 and b >= 0:
-                pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
-                for c in range(PAIR_REALS):
-                    gaps[kept, c] = gaps[k, c]
-                kept += 1
-        for k in range(many_a):
-            for e in range(3):
-                at = facet_beyond(grid, space.keys[k], e)
-                more.beyond[k, e] = find_key(space.keys, many_a, at) if at >= 0 else np.int64(-1)
-        find_pieces(space.facets, more.beyond, many_a, more.queue)
-        facets_beyond(edges, more.keys, many_b, more.beyond)
-        find_pieces(more.facets, more.beyond, many_b, more.queue)
-        count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
-        settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
-        count = add_directions(more.facets, many_b, -1.0, space.directions, count)
-        count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
-        mask = np.int64(0)
-        if status == OVERLAPPING:
-            give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
-            give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
-            mask = clear_table(more.seen, many_a + many_b)
-        rf, tf = load_rotation(poses_f, row_f), load_translation(poses_f, row_f)
-        tf = transform(rf, tf, (grid.origin[0], grid.origin[1], grid.origin[2]))
-        filled, patch, deepest = np.int64(0), np.int64(0), -math.inf
-        for d in range(count):
-            n = direction(space.directions, d)
-            points = pair_points(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
-                space.polygons, space.points,
-            )  # fmt: skip
-            if status == OVERLAPPING and (points > 0 or takes_only(space.directions, d)):
-                points = corners_in_ground(
-                    grid, more.facets, more.ints, many_b, np.int64(d), n, size, more.seen, mask, events, space.points, points
-                )
-                if holds:
-                    points = sunk_corners(
-                        space.facets, space.ints, many_a, np.int64(d), n, -1.0, side, r, mesh_in, size, more.seen, mask,
-                        space.points, points,
-                    )  # fmt: skip
-            points = spread_points(space.points, points, n, limit, size)
-            name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, NEAR_FEATURE * size)
-            for k in range(points):
-                deepest = max(deepest, space.points[k, HOW_DEEP])
-            if points > 0:
-                filled = put_contacts(out, row, filled, space, d, points, patch, rf, tf, margin, more.ints, True)
+    number, many_b = field_pairs(grid, other, r, t, whole, reach, walk, more.queue, more.keys, pairs, gaps)
+    needed = max(number, many_b)
+    if needed > pairs.shape[0] or number == 0:
+        return needed
+    for k in range(number):
+        space.keys[k] = pairs[k, OF_A]
+    sort_numbers(more.keys, np.int64(0), many_b)
+    many_a = sort_unique(space.keys, number)
+    # The mesh's frame in the grid's, and the other way round.
+    shift = rotate(r, o)
+    mesh_in = (t[0] - shift[0], t[1] - shift[1], t[2] - shift[2])
+    sinks = status == OVERLAPPING and before == 0
+    holds = side.closed == 1 and sinks
+    if holds and grid.numbers[DEPTH] < math.inf:
+        # Ground without end leaves the mesh downwards: it is crossed.
+        rt = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
+        back = rotate(rt, (-mesh_in[0], -mesh_in[1], -mesh_in[2]))
+        many_a = add_ground_inside(grid, space.keys, many_a, side, rt, back, more.queue, more.seen)
+        if many_a < 0:
+            # How many there are is not known: the next try has room for much more.
+            return np.int64(8 * space.keys.shape[0])
+    many_a = load_ground_facets(grid, space.keys, many_a, whole[4], space.facets, space.ints)
+    many_b = load_facets(tree, edges, more.keys, many_b, r, t, more.facets, more.ints)
+    kept = np.int64(0)
+    for k in range(number):
+        a, b = find_key(space.keys, many_a, pairs[k, OF_A]), find_key(more.keys, many_b, pairs[k, OF_B])
+        if a >= 0 and b >= 0:
+            pairs[kept, OF_A], pairs[kept, OF_B], pairs[kept, CROSSES] = a, b, pairs[k, CROSSES]
+            for c in range(PAIR_REALS):
+                gaps[kept, c] = gaps[k, c]
+            kept += 1
+    for k in range(many_a):
+        for e in range(3):
+            at = facet_beyond(grid, space.keys[k], e)
+            more.beyond[k, e] = find_key(space.keys, many_a, at) if at >= 0 else np.int64(-1)
+    find_pieces(space.facets, more.beyond, many_a, more.queue)
+    facets_beyond(edges, more.keys, many_b, more.beyond)
+    find_pieces(more.facets, more.beyond, many_b, more.queue)
+    count = add_directions(space.facets, many_a, 1.0, space.directions, np.int64(0))
+    settle_rivals(space.facets, many_a, more.facets, many_b, size, space.directions, count)
+    count = add_directions(more.facets, many_b, -1.0, space.directions, count)
+    count = settle_pairs(space.facets, many_a, more.facets, many_b, pairs, gaps, kept, size, space.directions, count)
+    mask = np.int64(0)
+    if sinks:
+        give_directions(space.facets, space.ints, many_a, space.directions, count, 1.0)
+        give_directions(more.facets, more.ints, many_b, space.directions, count, -1.0)
+        mask = clear_table(more.seen, many_a + many_b)
+    rf, tf = load_rotation(poses_f, row_f), load_translation(poses_f, row_f)
+    tf = transform(rf, tf, (grid.origin[0], grid.origin[1], grid.origin[2]))
+    filled, patch, deepest = before, np.int64(0), -math.inf
+    for k in range(before):
+        patch = max(patch, np.int64(out.contacts[row, k, PATCH]) + 1)
+    for d in range(count):
+        n = direction(space.directions, d)
+        points = pair_points(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, np.int64(d), n, reach, size,
+            space.polygons, space.points,
+        )  # fmt: skip
+        if before > 0:
+            points = points_apart(space.points, points, TOUCHING * size)
+        elif sinks and (points > 0 or takes_only(space.directions, d)):
+            points = corners_in_ground(
+                grid, more.facets, more.ints, many_b, np.int64(d), n, size, more.seen, mask, events, space.points, points
+            )
+            if holds:
+                points = sunk_corners(
+                    space.facets, space.ints, many_a, np.int64(d), n, -1.0, side, r, mesh_in, size, more.seen, mask,
+                    space.points, points,
+                )  # fmt: skip
+        points = spread_points(space.points, points, n, limit, size)
+        name_pair_points(space.facets, space.ints, more.facets, more.ints, space.points, points, n, NEAR_FEATURE * size)
+        for k in range(points):
+            deepest = max(deepest, space.points[k, HOW_DEEP])
+        own, behind, there = patch_along(out.contacts, row, filled, rotate(rf, n)) if before > 0 else (-1.0, filled, 0)
+        points = min(points, limit - there)
+        if points > 0:
+            filled = put_contacts(out, row, filled, space, d, points, patch, rf, tf, margin, more.ints, True)
+            if own >= 0.0:
+                move_last(out.contacts, row, filled, points, behind)
+            else:
                 patch += 1
-        if deepest < 0.0:
-            points = nearest_pair_point(
-                space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
-                space.points,
-                size,
-            )  # fmt: skip
-            filled = put_contacts(out, row, filled, space, 0, points, patch, rf, tf, margin, more.ints, True)
-        out.counts[row] = filled
+    if deepest < 0.0 and before == 0:
+        points = nearest_pair_point(
+            space.facets, space.ints, more.facets, more.ints, pairs, gaps, kept, deepest, reach, space.directions,
+            space.points,
+            size,
+        )  # fmt: skip
+        filled = put_contacts(out, row, filled, space, 0, points, patch, rf, tf, margin, more.ints, True)
+    out.counts[row] = filled
+    return needed
+
+
+@kernel("i8, i8, height_grid, field_object, mesh_side, f8[:,::1], f8[:,::1], f8, f8, i8, i8, manifold_rows")
+def field_mesh_contact_rows(start, stop, grid, other, side, poses_f, poses_o, margin, sure, limit, room, out):
+    """Contacts of each row of a field and a mesh, world frame, normal from the ground to the mesh. What is near must not change
+    how deep they overlap: as in `mesh_contact_rows`."""
+    other, side, walk = own_object(other), own_side(side), new_field_space()
+    space, more, events = new_facet_space(room, np.int64(8)), new_pair_space(room), np.empty((1, CROSSING))
+    spare = np.empty((out.contacts.shape[1], CONTACT))
+    for row in range(start, stop):
+        out.needed[row], reach, before, kept, deep = 0, margin, np.int64(0), np.int64(0), 0.0
+        while True:
+            needed = field_row_contacts(
+                row, grid, other, side, poses_f, poses_o, reach, limit, before, walk, events, space, more, out
+            )
+            out.needed[row] = max(out.needed[row], needed)
+            if needed > more.pairs.shape[0] or before > 0 or margin == 0.0:
+                break
+            if reach > 0.0:
+                deep = deepest_contact(out, row)
+                if not deep > sure:
+                    break
+                # The same without a margin.
+                kept, reach = out.counts[row], 0.0
+                keep_contacts(out.contacts, row, kept, spare)
+            elif out.counts[row] == 0 or is_as_deep(deep, deepest_contact(out, row)):
+                put_back(spare, kept, out, row)
+                break
+            else:
+                reach, before = margin, out.counts[row]

@@ -73,7 +73,7 @@ _FIELD = {
     "intersects": Entry("thud.heightfield.queries:intersects"),
     "distance": Entry("thud.heightfield.queries:distance"),
     "signed_distance": _FIELD_DEPTH,
-    "contacts": Entry("thud.heightfield.contacts:contacts"),
+    "contacts": Entry("thud.heightfield.contacts:contacts", {"nearest": None}),
     "overlap_patches": _PATCHES,
     "cast": Entry("thud.heightfield.queries:cast"),
     "turning_cast": Entry("thud.heightfield.turning:turning_cast"),

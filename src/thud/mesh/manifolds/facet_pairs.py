@@ -381,7 +381,7 @@ def sunk_corners(facets, ints, many, d, n, sign, side, r, t, size, seen, mask, p
 
 @device
 def give_directions(facets, ints, many, directions, count, sign):
-    """Each facet of a surface to the direction, times `sign`, that it faces most, of those along which something is pushed out."""
+    """Each facet of a surface to the direction, times `sign`, that it faces most, of those along which it is pushed out."""
     for k in range(many):
         m, best = facet_normal(facets, k), EDGE_ON
         ints[k, DIRECTION] = DROPPED

@@ -36,16 +36,19 @@ from thud.mesh.manifolds.mesh_side import own_side
 from thud.mesh.manifolds.pair_columns import CROSSES, GAP, GAP_MIDDLE, GAP_NORMAL, OF_A, OF_B, PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.rows import (
     CONTACT,
-    DEEP,
     PATCH,
+    deepest_contact,
+    is_as_deep,
+    keep_contacts,
     move_last,
     new_facet_space,
     new_pair_space,
     patch_along,
+    put_back,
     put_contacts,
 )
 from thud.mesh.manifolds.spread import HOW_DEEP, points_apart, spread_points
-from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, CLOSER, DEEPER, FEW_PAIRS, NEAR_FEATURE, OFF, TOUCHING
+from thud.mesh.manifolds.tolerances import AMPLE, BEHIND, CLOSER, DEEPER, FEW_PAIRS, NEAR_FEATURE, TOUCHING
 from thud.mesh.tolerances import BOX_SLACK
 from thud.mesh.trees import new_walk_space
 from thud.mesh.triangle_distance import triangle_gap
@@ -539,21 +542,6 @@ def row_contacts(
     return np.int64(0), deepest if coarse else 0.0
 
 
-@device
-def deepest_contact(out, row):
-    """The greatest depth of a row."""
-    deepest = -math.inf
-    for k in range(out.counts[row]):
-        deepest = max(deepest, out.contacts[row, k, DEEP])
-    return deepest
-
-
-@device
-def is_as_deep(deep, truth):
-    """Whether a depth is the true one but for a tenth."""
-    return (1.0 - OFF) * truth <= deep <= (1.0 + OFF) * truth
-
-
 @kernel("i8, i8, mesh_side, mesh_side, f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8, f8, i8, i8, i8, manifold_rows")
 def mesh_contact_rows(
     start, stop, side_a, side_b, poses_a, poses_b, former_a, former_b, margin, sure, limit, enough, room, out
@@ -584,14 +572,9 @@ def mesh_contact_rows(
                     break
                 # The same without a margin.
                 kept, reach, look = out.counts[row], 0.0, 0.0
-                for k in range(kept):
-                    for c in range(CONTACT):
-                        spare[k, c] = out.contacts[row, k, c]
+                keep_contacts(out.contacts, row, kept, spare)
             elif out.counts[row] == 0 or is_as_deep(deep, deepest_contact(out, row)):
-                out.counts[row], out.status[row] = kept, OVERLAPPING
-                for k in range(kept):
-                    for c in range(CONTACT):
-                        out.contacts[row, k, c] = spare[k, c]
+                put_back(spare, kept, out, row)
                 break
             else:
                 reach, look, before = margin, margin, out.counts[row]

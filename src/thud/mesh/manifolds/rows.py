@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from thud._core.arrays import Floats, Ints
 from thud._core.decorators import device, view_device
+from thud._core.status import OVERLAPPING
 from thud.convex.manifold import ManifoldSpace, new_manifold_space
 from thud.convex.own_parts import own_parts
 from thud.convex.rows.work_space import EpaSpace, new_epa_space
@@ -19,7 +21,7 @@ from thud.mesh.manifolds.directions import DIRECTION_REALS, direction
 from thud.mesh.manifolds.facets import FACE, FACET_INTS, FACET_REALS
 from thud.mesh.manifolds.pair_columns import PAIR_INTS, PAIR_REALS
 from thud.mesh.manifolds.spread import FACET, FACET_B, HOW_DEEP, OF_GROUND, OF_OTHER, POINT
-from thud.mesh.manifolds.tolerances import DIRECTIONS
+from thud.mesh.manifolds.tolerances import DIRECTIONS, OFF
 from thud.shapes.packed import Packed
 
 # Columns of a contact: depth, unit normal from the ground, point midway, number of its patch, features of the ground and of the
@@ -151,6 +153,38 @@ def move_last(contacts, row, filled, many, behind):
         contacts[row, place, PATCH] = contacts[row, behind - 1, PATCH]
         for c in range(3):
             contacts[row, place, ALONG_N + c] = contacts[row, behind - 1, ALONG_N + c]
+
+
+@device
+def deepest_contact(out, row):
+    """The greatest depth of a row."""
+    deepest = -math.inf
+    for k in range(out.counts[row]):
+        deepest = max(deepest, out.contacts[row, k, DEEP])
+    return deepest
+
+
+@device
+def is_as_deep(deep, truth):
+    """Whether a depth is the true one but for a tenth."""
+    return (1.0 - OFF) * truth <= deep <= (1.0 + OFF) * truth
+
+
+@device
+def keep_contacts(contacts, row, many, spare):
+    """Keep the first contacts of a row in `spare`."""
+    for k in range(many):
+        for c in range(CONTACT):
+            spare[k, c] = contacts[row, k, c]
+
+
+@device
+def put_back(spare, many, out, row):
+    """The row has the kept contacts, which overlap, again."""
+    out.counts[row], out.status[row] = many, OVERLAPPING
+    for k in range(many):
+        for c in range(CONTACT):
+            out.contacts[row, k, c] = spare[k, c]
 
 
 class PairSpace(NamedTuple):

@@ -76,8 +76,8 @@ FEW_PAIRS = 256
 #: ones miss of a depth is of the second order of a triangle's size.
 AMPLE = 0.5
 
-#: Depths of overlaps found within a margin and without are the same if they differ by less than this part: what is near may turn
-#: a mean normal a little.
+#: Depths of overlaps found within a margin and without are the same if they differ by less than this part: what is near may
+#: turn a mean normal a little.
 OFF = 0.1
 
 #: In a step of a world depths up to this part of the margin are not compared: a body at rest is less deep.

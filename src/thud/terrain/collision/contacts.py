@@ -40,11 +40,12 @@ from thud.terrain.collision.column import FACES, load_column, set_face
 from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
 from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size
+from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size, tangents
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
     BURIED_STEPS_UP,
+    EDGE_LEAN,
     LIFT_APART,
     LIFT_CLEAR,
     LIFT_HALVES,
@@ -350,6 +351,28 @@ def from_segment2(p, x, y):
 
 
 @device
+def rises_inward(corners, p, n, least):
+    """How steeply direction n rises from a point p of the border into the patch, at most: its cosine with a way across the
+    borders that p is on; -1 where it is on none."""
+    steepest = -1.0
+    for side in range(4):
+        # From corner i to corner j: at b = 0 and 1 along a, at a = 0 and 1 along b.
+        i, j = (1 if side == 3 else (2 if side == 1 else 0)), (1 if side == 0 else (2 if side == 2 else 3))
+        x, y = corner_of(corners, i), corner_of(corners, j)
+        if from_segment2(p, x, y) > least * least:
+            continue
+        e, d = sub(y, x), sub(p, x)
+        whole = norm2(e)
+        s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        a, b = (s if side < 2 else side - 2.0), (s if side >= 2 else side * 1.0)
+        ex, ey, ez, fx, fy, fz = tangents(corners, a, b)
+        sign = 1.0 if side == 0 or side == 2 else -1.0
+        way = (sign * fx, sign * fy, sign * fz) if side < 2 else (sign * ex, sign * ey, sign * ez)
+        steepest = max(steepest, dot(n, unit_or(way, (0.0, 0.0, 0.0))))
+    return steepest
+
+
+@device
 def corner_of(corners, k):
     """Corner k of a patch."""
     return corners[k, 0], corners[k, 1], corners[k, 2]
@@ -357,7 +380,8 @@ def corner_of(corners, k):
 
 @kernel(inner="surface, work_space, i8, f8[:,::1]")
 def drop_edges(surface, space, kept, contacts):
-    """Leave out closest points on edges where a face beside the edge is nearer, or has the same point. Returns how many
+    """Leave out closest points on edges where a face beside the edge is nearer, or has the same point. Of a flat face that goes
+    on beyond the edge it is nearer by the square of what a normal is off it: it is asked which way that leans. Returns how many
     stay."""
     stay = 0
     for i in range(kept):
@@ -376,7 +400,9 @@ def drop_edges(surface, space, kept, contacts):
                 )
                 if shared > least * least:
                     continue
-                deeper = contacts[j, DEPTH] > contacts[i, DEPTH] + least
+                n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
+                leans = contacts[j, DEPTH] >= contacts[i, DEPTH] - least and rises_inward(c, p, n, least) > EDGE_LEAN
+                deeper = leans or contacts[j, DEPTH] > contacts[i, DEPTH] + least
                 same = contacts[j, EDGE] > 0.0 and norm2(sub(p, contact_point(contacts, j))) <= least * least and j < i
                 good = not (deeper or same)
         # Marked, as those before are still compared with.

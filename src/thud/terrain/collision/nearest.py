@@ -9,15 +9,30 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from thud._core.decorators import exact_device, exact_kernel, kernel
-from thud._core.status import SEPARATED
-from thud.convex.convex_pair import pair_distance
+from thud._core.status import OVERLAPPING, SEPARATED
+from thud.convex.convex_pair import analytic_touch, pair_distance
 from thud.convex.gjk import center_axis
-from thud.shapes.packed import RADIUS
+from thud.convex.point_distance import point_part
+from thud.math.pose import rotate, unrotate
+from thud.shapes.packed import KIND, RADIUS
+from thud.shapes.shape import HULL
 from thud.terrain.collision.patch import patch_point, tangents
-from thud.terrain.collision.tolerances import FOOT_GAIN, FOOT_HALVES, FOOT_STEPS, NEAREST_STEP, NEAREST_TURNS
+from thud.terrain.collision.tolerances import (
+    FOOT_GAIN,
+    FOOT_HALVES,
+    FOOT_STEPS,
+    NEAREST_APART,
+    NEAREST_DONE,
+    NEAREST_STEP,
+    NEAREST_TURNS,
+)
 from thud.terrain.collision.volumes import set_points
 from thud.terrain.collision.work_space import PLACE
+
+_I = np.int64
 
 
 @exact_device
@@ -106,24 +121,91 @@ def foot_on_patch(corners, p, a, b):
     return a, b
 
 
-@kernel(inner="parts, part_query, work_space, f8, f8, vec3")
-def foot_and_back(parts, query, space, u, v, y):
-    """(outcome, u, v, point of the patch in `space`, its distance from the part, normal to it): a point y projected onto the
-    patch, near (u, v), and that one onto the part."""
+@kernel(inner="parts, part_query, work_space, f8, f8")
+def back_to_part(parts, query, space, u, v):
+    """(outcome, point (u, v) of the patch in `space`, its distance from the part, normal to it): by closed forms, since GJK's
+    normal of a curved part is right to the root of what its distance is right to; of hulls by GJK, which has their faces."""
     a, b, r, t, _m, _mode = query
-    u, v = foot_on_patch(space.corners, y, u, v)
     x = patch_point(space.corners, u, v)
+    if parts.ints[b, KIND] != HULL:
+        at = (x[0] - t[0], x[1] - t[1], x[2] - t[2])
+        d, _q, n = point_part(parts, b, unrotate(r, at))
+        n = rotate(r, n)
+        if d > analytic_touch(parts, a, b, at):
+            return _I(SEPARATED), x, d, (-n[0], -n[1], -n[2])
+        return _I(OVERLAPPING), x, 0.0, (0.0, 0.0, 0.0)
     space.points[0, 0], space.points[0, 1], space.points[0, 2] = x
     o = set_points(parts, a, space.points, 1)
     at = (t[0] - o[0], t[1] - o[1], t[2] - o[2])
     outcome, far, _q, away = pair_distance(parts, a, b, r, at, center_axis(parts, a, b, r, at), math.inf)
+    return _I(outcome), x, far, away
+
+
+@kernel(inner="parts, part_query, work_space, f8, f8, vec3")
+def foot_and_back(parts, query, space, u, v, y):
+    """(outcome, u, v, point of the patch in `space`, its distance from the part, normal to it): a point y projected onto the
+    patch, near (u, v), and that one onto the part."""
+    u, v = foot_on_patch(space.corners, y, u, v)
+    outcome, x, far, away = back_to_part(parts, query, space, u, v)
     return outcome, u, v, x, far, away
+
+
+@exact_device
+def slope(corners, away, u, v):
+    """Derivatives along u and v of the distance of patch point (u, v) from a part in direction `away`."""
+    ex, ey, ez, fx, fy, fz = tangents(corners, u, v)
+    return -(away[0] * ex + away[1] * ey + away[2] * ez), -(away[0] * fx + away[1] * fy + away[2] * fz)
+
+
+@exact_device
+def is_held(x, derivative):
+    """Whether a coordinate is on the patch's border and could only gain beyond it."""
+    return (x <= 0.0 and derivative >= 0.0) or (x >= 1.0 and derivative <= 0.0)
+
+
+@exact_device
+def inward(x, step):
+    """A small step that stays on the patch."""
+    return step if x + step <= 1.0 else -step
+
+
+@exact_kernel(inner="f8, f8, f8, f8, f8, f8, f8")
+def newton_step(gu, gv, uu, uv, vv, u, v):
+    """(whether the function is convex here, du, dv): Newton's step for a gradient and second derivatives, along what is not
+    held at the border, cut short there."""
+    held_u, held_v = is_held(u, gu), is_held(v, gv)
+    du, dv = 0.0, 0.0
+    if held_u and held_v:
+        return True, du, dv
+    if held_u:
+        convex = vv > 0.0
+        if convex:
+            dv = -gv / vv
+    elif held_v:
+        convex = uu > 0.0
+        if convex:
+            du = -gu / uu
+    else:
+        whole = uu * vv - uv * uv
+        convex = uu > 0.0 and whole > 0.0
+        if convex:
+            du, dv = (uv * gv - vv * gu) / whole, (uv * gu - uu * gv) / whole
+    part = 1.0
+    if u + du > 1.0 or u + du < 0.0:
+        part = ((1.0 if du > 0.0 else 0.0) - u) / du
+    if v + dv > 1.0 or v + dv < 0.0:
+        part = min(part, ((1.0 if dv > 0.0 else 0.0) - v) / dv)
+    return convex, part * du, part * dv
 
 
 @kernel(inner="parts, part_query, work_space, f8, vec3, vec3")
 def exact_nearest(parts, query, space, d, p, n):
     """(distance, point of the patch, normal to the part) from those that were found for the patch in `space`, apart from each
-    other; result[PLACE]: where in the patch."""
+    other; result[PLACE]: where in the patch.
+
+    Projections in turn gain less and less where both are all but flat, R / (R + d) of the way that is left with a radius of
+    curvature R. So there is a step of Newton's method on the distance over the patch after each: its gradient comes of the
+    normal, its second derivatives of differences."""
     corners, result = space.corners, space.result
     u, v = result[PLACE], result[PLACE + 1]
     size2 = gap2(corners, (corners[3, 0], corners[3, 1], corners[3, 2]), 0.0, 0.0)
@@ -135,11 +217,26 @@ def exact_nearest(parts, query, space, d, p, n):
         outcome, u, v, x, far, away = foot_and_back(parts, query, space, u, v, y)
         if outcome != SEPARATED:
             return d, p, n
+        done = False
+        gu, gv = slope(corners, away, u, v)
+        hu, hv = inward(u, NEAREST_APART), inward(v, NEAREST_APART)
+        along_u, along_v = back_to_part(parts, query, space, u + hu, v), back_to_part(parts, query, space, u, v + hv)
+        if along_u[0] == SEPARATED and along_v[0] == SEPARATED:
+            gu_u, gv_u = slope(corners, along_u[3], u + hu, v)
+            gu_v, gv_v = slope(corners, along_v[3], u, v + hv)
+            uv = 0.5 * ((gv_u - gv) / hu + (gu_v - gu) / hv)
+            convex, du, dv = newton_step(gu, gv, (gu_u - gu) / hu, uv, (gv_v - gv) / hv, u, v)
+            if convex:
+                done = abs(du) + abs(dv) <= NEAREST_DONE
+                to_u, to_v = held(u + du), held(v + dv)
+                outcome, to_x, to_far, to_away = back_to_part(parts, query, space, to_u, to_v)
+                if outcome == SEPARATED and (to_far < far or done):
+                    u, v, x, far, away = to_u, to_v, to_x, to_far, to_away
         reach = far + radius
         z = (x[0] + reach * away[0], x[1] + reach * away[1], x[2] + reach * away[2])
         step = (z[0] - y[0]) * (z[0] - y[0]) + (z[1] - y[1]) * (z[1] - y[1]) + (z[2] - y[2]) * (z[2] - y[2])
         d, p, n, y = far, x, away, z
-        if step <= NEAREST_STEP * NEAREST_STEP * size2:
+        if done or step <= NEAREST_STEP * NEAREST_STEP * size2:
             break
     result[PLACE], result[PLACE + 1] = u, v
     return d, p, n

@@ -121,8 +121,12 @@ BURIED_STEPS_UP = 16
 #: Closest points of a part and a patch are exact when a step of their alternating projections moves by less than
 #: NEAREST_STEP of the patch's size; so many steps (counts) are made, each of at most so many Newton steps for the point of
 #: the patch, each halved so often where it does not gain, unless it promised less than FOOT_GAIN of the squared distance. Where
-#: both are flat and parallel it takes as long as it likes, and any of the points will do.
+#: both are flat and parallel it takes as long as it likes, and any of the points will do. Second derivatives of their distance
+#: are differences over NEAREST_APART of the patch, whose sides are 1, so that Newton's step leaves about that part of the
+#: error: one of NEAREST_DONE or less, in (u, v), is the last.
 NEAREST_STEP = 1e-12
+NEAREST_APART = 1e-4
+NEAREST_DONE = 1e-9
 NEAREST_TURNS = 64
 FOOT_STEPS = 24
 FOOT_HALVES = 12
@@ -138,6 +142,10 @@ NEARBY_ROOM = 1e-6
 #: A point of a patch is on its edge if it is this near to it, in (a, b), whose sides are 1; places of one patch and another are
 #: the same if they are this near, in units of the patch's size.
 ON_EDGE = 1e-7
+
+#: The closest point on an edge is that of the face beyond it if its normal leans over that face by more than this, a cosine:
+#: more than what normals are off by.
+EDGE_LEAN = 1e-6
 
 #: Ways out of the ground end clear of it by this part of the shape's size and of the contacts' depths, far above what counts as
 #: touching; contacts are asked for up to WAY_MARGIN of the size beyond, so that a way does not lead into the next patch. So
