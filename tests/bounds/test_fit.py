@@ -70,8 +70,8 @@ def test_spheres_of_points_that_are_special(points: list, radius: float) -> None
 
 @pytest.mark.parametrize(("scale", "away"), [(1.0, 1e9), (1e-20, 1e-11), (1e-100, 0.0), (1e60, 0.0), (1e-60, 1e-52)])
 def test_spheres_far_away_and_of_any_size_are_the_smallest_ones(scale: float, away: float) -> None:
-    """The search took in coordinates as they were: rounding far away, and powers that under- or overflow, ended it too early, with
-    spheres up to 40 % too wide."""
+    """The search took in coordinates as they were: rounding far away, and powers that under- or overflow, ended it too early,
+    with spheres up to 40 % too wide."""
     rng = np.random.default_rng(4)
     sets = [scale * rng.normal(size=(rng.integers(2, 10), 3)) + away * rng.normal(size=3) for _ in range(60)]
     found = fit_sphere(sets)

@@ -224,8 +224,8 @@ def test_a_small_part_of_a_large_mesh_is_kept(size: float) -> None:
 
 @pytest.mark.parametrize("kind", ["in a plane", "on a lattice", "through each other"])
 def test_triangles_that_overlap_each_other_come_to_an_end(kind: str) -> None:
-    """Cells were cut across their longest side however many triangles that cut: of triangles larger than the cell both halves had
-    nearly all of them, and a hundred in one plane filled the memory."""
+    """Cells were cut across their longest side however many triangles that cut: of triangles larger than the cell both halves
+    had nearly all of them, and a hundred in one plane filled the memory."""
     rng = np.random.default_rng(3)
     corners = rng.normal(size=(100, 3, 3)) if kind != "on a lattice" else rng.integers(-1, 2, (60, 3, 3)).astype(float)
     corners = corners[: 30 if kind == "through each other" else None]

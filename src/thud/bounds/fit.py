@@ -94,7 +94,7 @@ def fit_sphere(points: Points, *, faces: npt.ArrayLike | None = None) -> Boundin
     rows = np.repeat(starts[:-1], 3 * many) + np.minimum(place, np.repeat(np.diff(starts) - 1, 3 * many))
     if not len(found):
         return BoundingSphere(found[:, :3], found[:, 3])
-    # Each set about its own middle and of size one: far away from the origin, and in the sixth powers of very large and very small
+    # Each set about its own middle and of size one: far away from the origin, and in sixth powers of very large and very small
     # lengths, the search would go astray.
     low, high = _least_and_most(x, starts)
     middle, unit = 0.5 * low + 0.5 * high, (high - low).max(axis=1)

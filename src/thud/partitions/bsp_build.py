@@ -129,8 +129,8 @@ def pushed(x, value):
 
 @device
 def plane_cost(pieces, start, stop, nx, ny, nz, h, thin, share):
-    """What a plane costs; inf if more than a share of the pieces is on one side, or if it cuts so many that the sides' pieces to
-    the power of 3/2 add up to more than those of the cell. What overlaps itself would be cut without end otherwise."""
+    """What a plane costs; inf if more than a share of the pieces is on one side, or if it cuts so many that the sides' pieces
+    to the power of 3/2 add up to more than those of the cell. What overlaps itself would be cut without end otherwise."""
     front, back, cut = 0.0, 0.0, 0.0
     for j in range(start, stop):
         up, down = sides_of(pieces, j, nx, ny, nz, h, thin)
