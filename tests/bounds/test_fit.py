@@ -256,3 +256,26 @@ def test_k_dops_of_different_k_use_the_directions_of_both() -> None:
             assert not overlap(about, point)
             assert not overlap(point, about)
             assert overlap(about, fit_kdop([[0.3, 0.3, 0.3]], other))
+
+
+def test_volumes_made_by_hand() -> None:
+    """Lists were kept as they were given: tests of them ended in errors of NumPy, or of attributes that lists have not."""
+    box = Aabb([0, 0, 0], [1, 1, 1])
+    assert float(box.volume) == 1.0
+    assert overlap(box, BoundingSphere([1.5, 0.5, 0.5], 0.5))
+    assert overlap(Obb([0, 0, 0], np.eye(3).tolist(), [1, 1, 1]), Kdop([0, 0, 0], [1, 1, 1]))
+    np.testing.assert_array_equal(overlap(Aabb([[0, 0, 0], [5, 5, 5]], [[1, 1, 1], [6, 6, 6]]), box), [True, False])
+    with pytest.raises(InvalidInputError, match="upper: expected"):
+        Aabb([0, 0, 0], [[1, 1, 1]])
+    with pytest.raises(InvalidInputError, match="radius: expected a number"):
+        BoundingSphere([0, 0, 0], [1, 2, 3])
+    with pytest.raises(InvalidInputError, match=r"lower: expected at most `upper`"):
+        Aabb([1, 0, 0], [0, 1, 1])
+    with pytest.raises(InvalidInputError, match="radius: expected at least 0"):
+        BoundingSphere([0, 0, 0], -1.0)
+    with pytest.raises(InvalidInputError, match="low"):
+        Kdop([np.nan, 0, 0], [1, 1, 1])
+    with pytest.raises(InvalidInputError, match="method"):
+        thud.Cone(1.0, 1.0).fit("obb", method="tigth")
+    for fit in (fit_aabb, fit_sphere, fit_obb, fit_kdop):
+        assert fit(np.array([[1e75, 1e75, 1e75], [-1e75, 0, 0]])).contains([[1e75, 1e75, 1e75]]).all()
