@@ -117,13 +117,13 @@ def _along(place: Floats, way: Floats) -> Pose:
 
 def _steps(turn: Floats) -> int:
     """Into how many arcs a turn is divided."""
-    return int(min(max(1.0, np.ceil(np.linalg.norm(turn) / _TURN)), _STEPS))
+    return int(np.clip(np.ceil(np.linalg.norm(turn) / _TURN), 1, _STEPS))
 
 
 def _off_chord(turn: Floats, steps: int) -> float:
     """How far points leave the chords of their arcs at most, as a part of their way from the axis; an arc that goes all around
     leaves it by the diameter."""
-    return 1.0 - float(np.cos(min(0.5 * np.linalg.norm(turn) / steps, np.pi)))
+    return 1.0 - float(np.cos(min(0.5 * float(np.linalg.norm(turn)) / steps, np.pi)))
 
 
 def _sagitta(points: Floats, turn: Floats, steps: int) -> float:
