@@ -139,7 +139,7 @@ def plane_cost(pieces, start, stop, nx, ny, nz, h, thin, share):
         cut += 1.0 if up and down else 0.0
     if share < np.inf:
         # A triangle that is cut makes three.
-        f, b, whole = front + 0.5 * cut, back + 0.5 * cut, float(stop - start)
+        f, b, whole = front + 0.5 * cut, back + 0.5 * cut, 1.0 * (stop - start)
         if max(front, back) > share * whole or f * math.sqrt(f) + b * math.sqrt(b) > whole * math.sqrt(whole):
             return np.inf
     return BSP_CUT * cut + abs(front - back)
