@@ -152,6 +152,9 @@ def test_rows_are_counted_gone_through_and_picked(found: dict[str, Columns], nam
         result[len(result)]
     with pytest.raises(TypeError, match="whole number"):
         result["depth"]
+    # Two indices were taken for a list of two rows.
+    with pytest.raises(TypeError, match="rows have one axis, got 2 indices"):
+        result[0, 0]
 
 
 @pytest.mark.parametrize("name", NAMES)

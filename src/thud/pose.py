@@ -264,7 +264,7 @@ class Pose:
             frame; (N, 3) or (N, 6) for N
         time : s, 0 at the begin of the motion, 1 at its end; (N,) for N
         """
-        m, s = finite_array(motion, "motion"), finite_array(time, "time")
+        m, s = finite_array(motion, "motion", limit=FARTHEST_POSE), finite_array(time, "time", limit=FARTHEST_POSE)
         if m.ndim not in (1, 2) or m.shape[-1] not in (3, 6):
             raise InvalidInputError(f"motion: expected shape (3,), (6,), (N, 3) or (N, 6), got {m.shape}")
         if s.ndim > 1:

@@ -112,3 +112,34 @@ def test_boxes_without_end_are_named_with_the_remedy() -> None:
         with pytest.raises(InvalidInputError, match=r"row 0 is a box without end.*world.bounds\(handles\)"):
             made(*world.bounds())
         assert len(made(*world.bounds([crate])).pairs()) == 0
+
+
+def test_grids_do_not_hold_their_lists_once_a_cell() -> None:
+    """The owners were sorted anew for each cell, and each cell's list kept all of its sorting: 125,000 cells took 100 GB."""
+    rng = np.random.default_rng(6)
+    low = np.concatenate([rng.uniform(-500, 500, (100, 3)), [[-500.0] * 3]])
+    high = np.concatenate([low[:-1] + 0.1, [[500.0] * 3]])
+    grid = BoxGrid(low, high)
+    assert len(grid.cells) > 100_000
+    assert grid._members[0].base is grid._members[-1].base
+    assert grid.pairs().tolist() == [[k, 100] for k in range(100)]
+
+
+@pytest.mark.parametrize("count", [300, 5000])
+def test_a_large_box_among_small_ones_has_cells_that_are_large_enough(count: int) -> None:
+    """Twice the mean of the longest sides was refused with an error that asked for a larger cell."""
+    rng = np.random.default_rng(7)
+    low = np.concatenate([rng.uniform(-500, 500, (count, 3)), [[-500.0] * 3]])
+    high = np.concatenate([low[:-1] + 0.1, [[500.0] * 3]])
+    assert [count - 1, count] in BoxGrid(low, high).pairs().tolist()
+
+
+def test_octrees_do_not_divide_what_stays_together() -> None:
+    """Boxes one about the other from a corner on were divided down to the last level: 900,000 regions for 200 boxes."""
+    high = np.abs(np.random.default_rng(8).normal(size=(200, 3)))
+    tree = BoxOctree(np.zeros((200, 3)), high)
+    assert len(tree.regions) < 1000
+    assert len(tree.pairs()) == 199 * 100
+    small = np.random.default_rng(9).uniform(0, 10, (1000, 3))
+    around = np.tile([[0.0, 0, 0, 10, 10, 10]], (20, 1))
+    assert len(BoxOctree(*np.hsplit(np.concatenate([np.column_stack([small, small]), around]), 2)).regions) > 50

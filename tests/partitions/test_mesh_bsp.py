@@ -220,3 +220,20 @@ def test_a_small_part_of_a_large_mesh_is_kept(size: float) -> None:
     points = np.array([3.0, 0, 0]) + size * np.array([[0.2, 0.2, 0.2], [0.6, 0.6, 0.6]])
     for method in (None, "slides"):
         np.testing.assert_array_equal(bsp.contains(points, method=method), [True, False])
+
+
+@pytest.mark.parametrize("kind", ["in a plane", "on a lattice", "through each other"])
+def test_triangles_that_overlap_each_other_come_to_an_end(kind: str) -> None:
+    """Cells were cut across their longest side however many triangles that cut: of triangles larger than the cell both halves
+    had nearly all of them, and a hundred in one plane filled the memory."""
+    rng = np.random.default_rng(3)
+    corners = rng.normal(size=(100, 3, 3)) if kind != "on a lattice" else rng.integers(-1, 2, (60, 3, 3)).astype(float)
+    corners = corners[: 30 if kind == "through each other" else None]
+    corners[..., 2] *= kind != "in a plane"
+    sized = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) > 0.0
+    corners = corners[sized].reshape(-1, 3)
+    bsp = build_bsp(corners, np.arange(len(corners)).reshape(-1, 3))
+    assert len(bsp.planes) < {"in a plane": 2, "on a lattice": 20_000, "through each other": 2000}[kind]
+    points = rng.uniform(-1.5, 1.5, (200, 3))
+    found = thud.closest_point(bsp.mesh, points)
+    np.testing.assert_allclose(np.abs(bsp.closest_point(points).distance), found.distance, atol=1e-9)

@@ -143,3 +143,19 @@ def test_wrong_motions_are_named() -> None:
         swept_bounds(thud.HalfSpace((0, 0, 1), 0.0), [0.0, 0, 0, 1, 0, 0])
     with pytest.raises(InvalidInputError, match="swept"):
         thud.World().bounds(swept=-1.0)
+
+
+def test_a_shape_that_turns_many_times_over() -> None:
+    """Poses were laid a tenth of a radian apart however far it turned: a turn of 1e4 took minutes, of 1e9 all memory."""
+    box = thud.Box((1.0, 0.5, 0.2))
+    for angle in (300.0, 1e4, 1e9):
+        motion = [1.0, 0, 0, 0, 0, angle]
+        swept, (volume, pose) = thud.shapes.swept_bounds(box, motion), thud.shapes.sweep(box, motion)
+        way = np.linspace(0.0, 1.0, 5000)
+        corners = np.array([[x, y, z] for x in (-1.0, 1) for y in (-0.5, 0.5) for z in (-0.2, 0.2)])
+        points = np.concatenate([one.apply(corners) for one in thud.Pose().moved(motion, way)])
+        assert (points >= swept.lower[0]).all()
+        assert (points <= swept.upper[0]).all()
+        assert thud.contains(volume, points, pose=pose).all()
+    with pytest.raises(InvalidInputError, match="motion: row 3 is beyond the limit"):
+        thud.Pose().moved([0, 0, 0, 1e300, 0, 0])

@@ -63,6 +63,11 @@ class Columns:
             if len(self._shape()) == 1:
                 return self._row(int(index) % len(self))
         elif not isinstance(index, slice):
+            if isinstance(index, tuple):
+                raise TypeError(
+                    f"{_name(self)}: rows have one axis, got {len(index)} indices; a list picks several rows, and in C"
+                    " configurations found[c][m] is pair m of configuration c"
+                )
             index = np.asarray(index)
             if index.ndim != 1 or (index.size and index.dtype.kind not in "bi"):
                 raise TypeError(f"{_name(self)}: rows are picked by a whole number, a slice, or (K,) numbers or booleans")

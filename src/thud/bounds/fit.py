@@ -92,10 +92,19 @@ def fit_sphere(points: Points, *, faces: npt.ArrayLike | None = None) -> Boundin
     firsts = np.concatenate([[0], np.cumsum(many)])
     place = np.arange(3 * firsts[-1]) - np.repeat(3 * firsts[:-1], 3 * many)
     rows = np.repeat(starts[:-1], 3 * many) + np.minimum(place, np.repeat(np.diff(starts) - 1, 3 * many))
-    corners = np.ascontiguousarray(x[rows].reshape(-1, 9))
+    if not len(found):
+        return BoundingSphere(found[:, :3], found[:, 3])
+    # Each set about its own middle and of size one: far away from the origin, and in sixth powers of very large and very small
+    # lengths, the search would go astray.
+    low, high = _least_and_most(x, starts)
+    middle, unit = 0.5 * low + 0.5 * high, (high - low).max(axis=1)
+    unit = np.where(unit > 0.0, np.exp2(np.round(np.log2(np.where(unit > 0.0, unit, 1.0)))), 1.0)
+    own = (x - np.repeat(middle, np.diff(starts), axis=0)) / np.repeat(unit, np.diff(starts))[:, None]
+    corners = np.ascontiguousarray(own[rows].reshape(-1, 9))
     run_rows(fit_spheres, len(found), None, firsts, corners, found, rows_per_chunk=64)
-    size = np.maximum.reduceat(np.abs(x).max(axis=1), starts[:-1]) if len(found) else np.empty(0)
-    return BoundingSphere(*_picked(one, found[:, :3], found[:, 3] + FIT_ROUNDOFF * (found[:, 3] + size)))
+    center, radius = middle + unit[:, None] * found[:, :3], unit * found[:, 3]
+    size = np.maximum.reduceat(np.abs(x).max(axis=1), starts[:-1])
+    return BoundingSphere(*_picked(one, center, radius + FIT_ROUNDOFF * (radius + size)))
 
 
 def fit_obb(points: Points, *, faces: npt.ArrayLike | None = None, method: str = "pca") -> Obb:
@@ -137,9 +146,10 @@ def fit_obb(points: Points, *, faces: npt.ArrayLike | None = None, method: str =
     axes = np.swapaxes(np.linalg.eigh(spread / np.where(scale > 0.0, scale, 1.0))[1], 1, 2)[:, ::-1]
     boxes = [_boxed(x[a:b], frame) for a, b, frame in zip(starts[:-1], starts[1:], axes, strict=True)]
     if method == "tight":
+        # Of two boxes that differ by rounding alone, as of points in a plane, the smaller one.
         boxes = [
-            _boxed(x[a:b], tight_box(x[a:b], frame))
-            for a, b, frame in zip(starts[:-1], starts[1:], (box[1] for box in boxes), strict=True)
+            min(box, _boxed(x[a:b], tight_box(x[a:b], box[1])), key=lambda one: float(np.prod(one[2])))
+            for a, b, box in zip(starts[:-1], starts[1:], boxes, strict=True)
         ]
     return Obb(*_picked(one, *(np.stack(values) for values in zip(*boxes, strict=True))))
 

@@ -18,7 +18,7 @@ from thud.errors import InvalidInputError
 
 
 def overlap(a: Volume, b: Volume) -> Bools | bool:
-    """Whether volumes meet: a boolean for one and one, (S,) for S and S or S and one.
+    """Whether volumes meet: a boolean for one and one, (S,) for S and S or S and one, which may be a set of one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def overlap(a: Volume, b: Volume) -> Bools | bool:
             raise InvalidInputError(
                 f"{name}: expected a bounding volume of thud.bounds, got a {type(volume).__name__}; shapes have fit()"
             )
-    if not a.is_one and not b.is_one and len(a) != len(b):
+    if not a.is_one and not b.is_one and len(a) != len(b) and 1 not in (len(a), len(b)):
         raise InvalidInputError(f"a, b: expected equal numbers of volumes or one, got {len(a)} and {len(b)}")
     test = _TESTS.get((type(a), type(b)))
     found = test(a, b) if test is not None else _TESTS[type(b), type(a)](b, a)

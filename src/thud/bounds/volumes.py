@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thud._core.arrays import Bools, Floats
 from thud.bounds.kdop import directions
 from thud.errors import InvalidInputError
-from thud.gates import as_points
+from thud.gates import as_points, finite_array
 from thud.pose import Pose
 
 
@@ -25,6 +25,29 @@ class Volume:
 
     _first: ClassVar[str]
     """A field that is (n,) of one volume and (S, n) of S."""
+    _sizes: ClassVar[tuple[tuple[int, ...], ...]]
+    """Of each field of one volume; 0 for any number of them, the same for all fields."""
+
+    def _check(self) -> None:
+        """Fields as arrays of float64, for volumes that are made by hand; or a named error."""
+        leading: tuple[int, ...] | None = None
+        for field, size in zip(fields(self), self._sizes, strict=True):  # type: ignore[arg-type]
+            name, value = field.name, finite_array(getattr(self, field.name), field.name)
+            own, few = value.shape[: value.ndim - len(size)], value.shape[value.ndim - len(size) :]
+            wanted = tuple(n or m for n, m in zip(size, few, strict=False))
+            leading = own if leading is None else leading
+            if value.ndim < len(size) or few != wanted or own != leading or len(own) > 1:
+                said = ", ".join(str(n) if n else "k / 2" for n in size) + ("," if len(size) == 1 else "")
+                many = f"(S, {said.rstrip(',')})" if size else "(S,)"
+                raise InvalidInputError(
+                    f"{name}: expected {f'({said})' if size else 'a number'} of one volume or {many} of S, as its other fields"
+                    f" are, got {value.shape}"
+                )
+            object.__setattr__(self, name, value)
+
+    def _check_order(self, low: str, high: str) -> None:
+        if (getattr(self, low) > getattr(self, high)).any():
+            raise InvalidInputError(f"{low}: expected at most `{high}`, got {getattr(self, low)} and {getattr(self, high)}")
 
     @property
     def is_one(self) -> bool:
@@ -59,6 +82,11 @@ class Aabb(Volume):
     """(3,) or (S, 3)"""
 
     _first = "lower"
+    _sizes = ((3,), (3,))
+
+    def __post_init__(self) -> None:
+        self._check()
+        self._check_order("lower", "upper")
 
     @property
     def center(self) -> Floats:
@@ -92,6 +120,12 @@ class BoundingSphere(Volume):
     """A number or (S,), metres."""
 
     _first = "center"
+    _sizes = ((3,), ())
+
+    def __post_init__(self) -> None:
+        self._check()
+        if (self.radius < 0.0).any():
+            raise InvalidInputError(f"radius: expected at least 0, got {self.radius}")
 
     @property
     def volume(self) -> Floats:
@@ -117,6 +151,12 @@ class Obb(Volume):
     """(3,) or (S, 3) metres, along the axes."""
 
     _first = "center"
+    _sizes = ((3,), (3, 3), (3,))
+
+    def __post_init__(self) -> None:
+        self._check()
+        if (self.half_extents < 0.0).any():
+            raise InvalidInputError(f"half_extents: expected at least 0, got {self.half_extents}")
 
     @property
     def pose(self) -> Pose:
@@ -148,10 +188,15 @@ class Kdop(Volume):
     """(k / 2,) or (S, k / 2)"""
 
     _first = "low"
+    _sizes = ((0,), (0,))
 
     def __post_init__(self) -> None:
+        self._check()
         if self.low.shape[-1] not in (3, 7, 9, 13):
             raise InvalidInputError(f"low: expected 3, 7, 9 or 13 directions, got {self.low.shape[-1]}")
+        if self.low.shape != self.high.shape:
+            raise InvalidInputError(f"high: expected {self.low.shape}, as `low`, got {self.high.shape}")
+        self._check_order("low", "high")
 
     @property
     def directions(self) -> Floats:

@@ -14,6 +14,9 @@ from thud.partitions.numbers import as_number
 #: Most cells that a box may lie in: one that is larger is a sign of a cell that is too small.
 _MOST = 1_000_000
 
+#: With the cell of its own choice a grid lists a box in so many cells on average, and `_MOST` in all beside, at most.
+_EACH = 64
+
 
 class BoxGrid:
     """Cells of N boxes; only cells that hold some are kept.
@@ -29,19 +32,22 @@ class BoxGrid:
         Parameters
         ----------
         lower, upper : (N, 3) corners, metres, such as `world.bounds()` gives
-        cell : side of a cell, metres; by default twice the mean of the boxes' longest sides
+        cell : side of a cell, metres; by default twice the mean of the boxes' longest sides, or more where large boxes would
+            lie in too many cells
         """
         self.bounds = as_boxes(lower, upper)
         longest = (self.bounds[:, 3:] - self.bounds[:, :3]).max(axis=1)
         usual = 2.0 * float(longest.mean())
         self.cell = as_positive(cell, "cell") if cell is not None else usual if usual > 0.0 else 1.0
-        with np.errstate(over="ignore"):
-            begin, end = np.floor(self.bounds[:, :3] / self.cell), np.floor(self.bounds[:, 3:] / self.cell)
+        begin, end, many = self._span()
+        while cell is None and (many.max() > _MOST or many.sum() > _MOST + _EACH * len(many)):
+            self.cell *= 2.0
+            begin, end, many = self._span()
         if not np.abs([begin, end]).max() < 2.0**53:
             raise InvalidInputError(
                 f"cell: {self.cell:g} m is too small to number the cells of these boxes; expected a larger one"
             )
-        first, last, many = begin.astype(np.int64), end.astype(np.int64), (end - begin + 1.0).prod(axis=1)
+        first, last = begin.astype(np.int64), end.astype(np.int64)
         if many.max() > _MOST:
             row = int(many.argmax())
             raise InvalidInputError(
@@ -56,7 +62,13 @@ class BoxGrid:
         self.cells, which = np.unique(place, axis=0, return_inverse=True)
         order = np.argsort(which.reshape(-1), kind="stable")
         starts = np.searchsorted(which.reshape(-1)[order], np.arange(len(self.cells) + 1))
-        self._members = [owner[order][starts[k] : starts[k + 1]] for k in range(len(self.cells))]
+        self._members = np.split(owner[order], starts[1:-1])
+
+    def _span(self) -> tuple[Floats, Floats, Floats]:
+        """(N, 3) first and (N, 3) last cell of each box, and (N,) how many it lies in."""
+        with np.errstate(over="ignore"):
+            begin, end = np.floor(self.bounds[:, :3] / self.cell), np.floor(self.bounds[:, 3:] / self.cell)
+            return begin, end, np.asarray((end - begin + 1.0).prod(axis=1))
 
     def __repr__(self) -> str:
         return f"BoxGrid({len(self.bounds)} boxes in {len(self.cells)} cells of {self.cell:.3g} m)"

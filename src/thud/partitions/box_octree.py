@@ -14,6 +14,7 @@ from thud._core.arrays import Floats, Ints
 from thud.errors import InvalidInputError
 from thud.partitions.box_sets import as_box, as_boxes, boxes_meet, pairs_within
 from thud.partitions.numbers import as_number
+from thud.partitions.tolerances import OCTREE_GROWTH
 
 
 class BoxOctree:
@@ -54,8 +55,8 @@ class BoxOctree:
                 # The borders of the children are those of the parent, to the bit.
                 eight[:, 3:] = np.where(corner == 1.0, regions[at][3:], eight[:, 3:])
                 held = boxes_meet(eight[:, None], self.bounds[inside][None])
-                # Boxes that are in all eight stay so below: dividing brings nothing.
-                if not (held.sum(axis=1) == len(inside)).all():
+                # Boxes that are in most of the eight stay so below: where as many pairs are left, dividing brings nothing.
+                if (held.sum(axis=1) ** 2).sum() <= OCTREE_GROWTH * len(inside) ** 2:
                     children[at] = len(regions)
                     for k in range(8):
                         regions.append(eight[k])

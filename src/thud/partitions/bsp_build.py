@@ -129,15 +129,19 @@ def pushed(x, value):
 
 @device
 def plane_cost(pieces, start, stop, nx, ny, nz, h, thin, share):
-    """What a plane costs; inf if more than a share of the pieces is on one side."""
+    """What a plane costs; inf if more than a share of the pieces is on one side, or if it cuts so many that the sides' pieces
+    to the power of 3/2 add up to more than those of the cell. What overlaps itself would be cut without end otherwise."""
     front, back, cut = 0.0, 0.0, 0.0
     for j in range(start, stop):
         up, down = sides_of(pieces, j, nx, ny, nz, h, thin)
         front += 1.0 if up else 0.0
         back += 1.0 if down else 0.0
         cut += 1.0 if up and down else 0.0
-    if max(front, back) > share * (stop - start):
-        return np.inf
+    if share < np.inf:
+        # A triangle that is cut makes three.
+        f, b, whole = front + 0.5 * cut, back + 0.5 * cut, 1.0 * (stop - start)
+        if max(front, back) > share * whole or f * math.sqrt(f) + b * math.sqrt(b) > whole * math.sqrt(whole):
+            return np.inf
     return BSP_CUT * cut + abs(front - back)
 
 

@@ -29,3 +29,7 @@ BSP_SHARE = 0.9
 
 #: A ray enters the next cell of a grid where it leaves the one before; hits are looked for this part of a cell beyond it.
 GRID_STEP = 1e-9
+
+#: A region of an octree is divided if its parts have at most this times as many pairs of boxes: a few large boxes, which lie in
+#: all eight, are no reason to leave the many small ones beside them together.
+OCTREE_GROWTH = 1.1

@@ -23,6 +23,8 @@ def fit_shape(shape: Shape, kind: str, pose: PoseLike, k: int, method: str) -> V
     """See `Shape.fit`."""
     if kind not in KINDS:
         raise InvalidInputError(f"kind: expected one of {KINDS}, got {kind!r}")
+    if method not in ("pca", "tight"):
+        raise InvalidInputError(f'method: expected "pca" or "tight", got {method!r}')
     rows = as_poses(pose, "pose")
     if len(rows) != 1:
         raise InvalidInputError(f"pose: expected one pose, got {len(rows)}")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thud._core.arrays import Floats
+from thud.constants import FARTHEST_POSE
 from thud.errors import InvalidInputError, UnboundedShapeError
 from thud.gates import as_points, finite_array
 from thud.pose import Pose, PoseLike, as_poses
@@ -23,6 +24,9 @@ from thud.shapes.sphere import Sphere
 
 #: Radians between the poses that a turning shape is held by: arcs then leave their chords by 1.2e-3 of their radius.
 _TURN = 0.1
+
+#: Most such poses: beyond 100 radians, 16 times around, arcs are longer.
+_STEPS = 1000
 
 
 def sweep(shape: Shape, motion: npt.ArrayLike, pose: PoseLike = None) -> tuple[Shape, Pose]:
@@ -47,7 +51,7 @@ def sweep(shape: Shape, motion: npt.ArrayLike, pose: PoseLike = None) -> tuple[S
         if length == 0.0:
             return shape, start
         return Capsule(shape.radius, 0.5 * length), _along(start.position + 0.5 * way, way)
-    steps = max(1, int(np.ceil(np.linalg.norm(turn) / _TURN))) if turns else 1
+    steps = _steps(turn)
     poses = start.moved(np.concatenate([way, turn]), np.linspace(0.0, 1.0, steps + 1))
     placed = np.concatenate([pose.apply(points) for pose in poses])
     more = radius + (_sagitta(points, turn, steps) if turns else 0.0)
@@ -67,7 +71,7 @@ def swept_bounds(shape: Shape, motion: npt.ArrayLike, pose: PoseLike = None) -> 
     motion : (3,) or (6,), or N of them
     pose : one, or N
     """
-    given = finite_array(motion, "motion")
+    given = finite_array(motion, "motion", limit=FARTHEST_POSE)
     if given.ndim not in (1, 2) or given.shape[-1] not in (3, 6):
         raise InvalidInputError(f"motion: expected shape (3,), (6,), (N, 3) or (N, 6), got {given.shape}")
     moves, rows = given.reshape(-1, given.shape[-1]), as_poses(pose, "pose")
@@ -82,10 +86,10 @@ def swept_bounds(shape: Shape, motion: npt.ArrayLike, pose: PoseLike = None) -> 
         turn = move[3:] if len(move) == 6 else np.zeros(3)
         if turn.any() and not np.isfinite(reach):
             raise UnboundedShapeError(f"a {type(shape).__name__} without end sweeps everything when it turns")
-        steps = max(1, int(np.ceil(np.linalg.norm(turn) / _TURN)))
+        steps = _steps(turn)
         poses = Pose.from_rows(row, single=True).moved(np.concatenate([move[:3], turn]), np.linspace(0.0, 1.0, steps + 1))
         low, high = shape._bounds(poses.rows)
-        more = reach * (1.0 - np.cos(0.5 * np.linalg.norm(turn) / steps)) if turn.any() else 0.0
+        more = reach * _off_chord(turn, steps)
         lower[k], upper[k] = low.min(axis=0) - more, high.max(axis=0) + more
     return Bounds(lower, upper)
 
@@ -94,7 +98,7 @@ def _one_motion(motion: npt.ArrayLike, pose: PoseLike) -> tuple[Floats, Floats, 
     rows = as_poses(pose, "pose")
     if len(rows) != 1:
         raise InvalidInputError(f"pose: expected one pose, got {len(rows)}")
-    given = finite_array(motion, "motion")
+    given = finite_array(motion, "motion", limit=FARTHEST_POSE)
     if given.shape not in ((3,), (6,)):
         raise InvalidInputError(f"motion: expected shape (3,) or (6,), got {given.shape}")
     way = as_points(given[:3], "motion")[0]
@@ -111,7 +115,17 @@ def _along(place: Floats, way: Floats) -> Pose:
     return Pose.from_matrix(matrix)
 
 
+def _steps(turn: Floats) -> int:
+    """Into how many arcs a turn is divided."""
+    return int(np.clip(np.ceil(np.linalg.norm(turn) / _TURN), 1, _STEPS))
+
+
+def _off_chord(turn: Floats, steps: int) -> float:
+    """How far points leave the chords of their arcs at most, as a part of their way from the axis; an arc that goes all around
+    leaves it by the diameter."""
+    return 1.0 - float(np.cos(min(0.5 * float(np.linalg.norm(turn)) / steps, np.pi)))
+
+
 def _sagitta(points: Floats, turn: Floats, steps: int) -> float:
     """How far points leave the chords of their arcs at most."""
-    away = float(np.linalg.norm(points, axis=1).max())
-    return away * (1.0 - float(np.cos(0.5 * np.linalg.norm(turn) / steps)))
+    return float(np.linalg.norm(points, axis=1).max()) * _off_chord(turn, steps)
