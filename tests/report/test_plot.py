@@ -192,8 +192,9 @@ def test_every_shape_is_a_mesh() -> None:
     whole = pair.to_mesh(16)
     assert whole.vertices.tobytes() == thud.to_mesh(pair, segments=16).vertices.tobytes()
     assert whole.to_mesh() is whole
-    with pytest.raises(InvalidInputError, match="resolution"):
-        BOX.to_mesh(3)
+    for resolution in (3, 10**9):
+        with pytest.raises(InvalidInputError, match="resolution"):
+            BALL.to_mesh(resolution)
 
 
 def test_bodies_are_found_by_name() -> None:

@@ -148,8 +148,8 @@ class MeshBsp:
         return BspWalk(nodes, front, planes, int(-1 - cell))
 
     def contains(self, points: npt.ArrayLike, *, method: str | None = None, threads: int | None = None) -> Bools:
-        """(N,) whether points (3,) or (N, 3) lie in the solid, its surface included; of an open mesh, whether they lie behind
-        the nearest face, or on it.
+        """(N,) whether points (3,) or (N, 3) lie in the solid, its surface included but for rounding; of an open mesh,
+        whether they lie behind the nearest face, or on it.
 
         Parameters
         ----------

@@ -120,7 +120,7 @@ class Shape(ABC):
     def to_mesh(self, resolution: int = 32) -> TriangleMesh:
         """The shape as triangles, for drawing and other programs: `thud.to_mesh`. Curved shapes are approximated from inside.
 
-        resolution : sides of a circle, at least 4
+        resolution : sides of a circle, from 4 to 2,048
         """
         from thud.shapes.triangles import mesh_of
 

@@ -92,12 +92,16 @@ def surface_triangles(surface: Any, segments: int) -> Triangles:
     return mesh_triangles(surface.to_mesh(), segments)
 
 
+#: Most sides of a circle in a mesh of a shape: a sphere has their square of triangles, four million.
+MOST_SIDES = 2048
+
+
 def mesh_of(shape: Shape, resolution: int) -> TriangleMesh:
     """See `Shape.to_mesh`."""
     from thud.shapes.triangle_mesh import TriangleMesh
 
-    if isinstance(resolution, bool) or not isinstance(resolution, (int, np.integer)) or resolution < 4:
-        raise InvalidInputError(f"resolution: expected a whole number of at least 4, got {resolution!r}")
+    if isinstance(resolution, bool) or not isinstance(resolution, (int, np.integer)) or not 4 <= resolution <= MOST_SIDES:
+        raise InvalidInputError(f"resolution: expected a whole number from 4 to {MOST_SIDES:,}, got {resolution!r}")
     inner = getattr(shape, "shapes", None)
     if inner is None:
         return TriangleMesh(*convex_triangles(shape, int(resolution)))
