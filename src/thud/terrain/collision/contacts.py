@@ -12,8 +12,7 @@ the margin of, gives contacts:
   the face along that direction are contacts too; of round parts the corners of a polygon in their cap, or the ends of the line
   of their side: a cylinder stands and lies on them.
 
-A closest point on an edge counts only where no face beside it is nearer: there is no normal but those of the surface. Where
-a part is in the sheet and in the bottom or a side at once, the shorter way out counts.
+Which of them count is said in `contact_choice.py`.
 """
 
 from __future__ import annotations
@@ -32,20 +31,40 @@ from thud.convex.manifold import OWN, has_round_face, new_manifold_space, round_
 from thud.convex.own_parts import own_parts
 from thud.convex.tolerances import MANIFOLD_CAP_SIDES
 from thud.math.pose import load_rotation, load_translation, rotate, transform, unrotate
-from thud.math.vec3 import add_scaled, cross, dot, load3, norm2, sub
+from thud.math.vec3 import cross, dot, load3, norm2, sub
 from thud.pairing.rows import relative_pose, row_of
 from thud.shapes.packed import BOUND, KIND, P0, P1, P2, P3, RADIUS, VERTEX_COUNT
 from thud.shapes.shape import BOX, HALF_SPACE, HULL, SPHERE
-from thud.terrain.collision.column import FACES, load_column, set_face
+from thud.terrain.collision.column import load_column
+from thud.terrain.collision.contact_choice import (
+    any_deep,
+    drop_covered,
+    drop_edges,
+    known_corner,
+    same_place,
+    shortest_way,
+    spread_out,
+)
+from thud.terrain.collision.contact_table import (
+    ALONG,
+    AT,
+    CONTACT,
+    CORNER,
+    DEPTH,
+    ROUGH,
+    ROW,
+    load_face,
+    put_contact,
+    unit_or,
+)
 from thud.terrain.collision.ground_walk import near_ground_parts, part_in_ground, walk_ground
 from thud.terrain.collision.meets import part_place, part_point
 from thud.terrain.collision.nearest import exact_nearest
-from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size, tangents
+from thud.terrain.collision.patch import line_meets_patch, patch_normal, patch_size
 from thud.terrain.collision.patch_query import CAST, DISTANCE, GATHER, MEET, middle_of, patch_query
 from thud.terrain.collision.tolerances import (
     BURIED_STEPS,
     BURIED_STEPS_UP,
-    EDGE_LEAN,
     LIFT_APART,
     LIFT_CLEAR,
     LIFT_HALVES,
@@ -64,37 +83,8 @@ from thud.terrain.surface_arrays import SIDE
 _I = np.int64
 
 
-# Columns of a contact: depth, normal from the ground to the part (3), point on the ground (3), part, number of face and of the
-# part's vertex; which of the faces found; 1 where a closest point is on an edge of its face; 1 where the
-# depth is one to the tetrahedron of the patch; 1 to be left out; 1 where it is at a vertex of the part.
-DEPTH, ALONG, AT, PART, PATCH, ROW, EDGE, ROUGH, OUT, CORNER = 0, 1, 4, 7, 8, 9, 10, 11, 12, 13
-CONTACT = 14
-
 # What a vertex adds to the number of a face, and how many numbers there are.
 VERTEX_NUMBER, PATCH_NUMBERS = 0x1B873593, 1 << 31
-
-
-@device
-def put_contact(contacts, k, depth, n, p, part, number, row, edge):
-    """Write contact k."""
-    contacts[k, DEPTH], contacts[k, PART], contacts[k, PATCH] = depth, np.float64(part), np.float64(number)
-    contacts[k, ALONG], contacts[k, ALONG + 1], contacts[k, ALONG + 2] = n
-    contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2] = p
-    contacts[k, ROW], contacts[k, EDGE] = np.float64(row), (1.0 if edge else 0.0)
-    contacts[k, ROUGH], contacts[k, OUT], contacts[k, CORNER] = 0.0, 0.0, 0.0
-
-
-@device
-def contact_point(contacts, k):
-    """Its point on the ground."""
-    return contacts[k, AT], contacts[k, AT + 1], contacts[k, AT + 2]
-
-
-@device
-def load_face(surface, found, k, space):
-    """Face k of those found, as the patch in `space`."""
-    load_column(surface, found[k, 1], found[k, 2], found[k, 3], space.tops, space.ends)
-    set_face(found[k, 0], space.tops, space.ends, space.corners, space.above)
 
 
 @device
@@ -233,15 +223,6 @@ def patch_area_normal(corners):
 
 
 @device
-def unit_or(v, fallback):
-    """v of length 1, or the fallback where it has none."""
-    length = math.sqrt(norm2(v))
-    if not length > TINY:
-        return fallback
-    return v[0] / length, v[1] / length, v[2] / length
-
-
-@device
 def on_edge(u, v):
     """Whether a place is on an edge of its patch."""
     return u <= ON_EDGE or v <= ON_EDGE or u >= 1.0 - ON_EDGE or v >= 1.0 - ON_EDGE
@@ -338,203 +319,6 @@ def make_exact(surface, parts, query, space, margin, kept, contacts):
         for column in range(CONTACT):
             contacts[stay, column] = contacts[k, column]
         stay += 1
-    return stay
-
-
-@device
-def from_segment2(p, x, y):
-    """Squared distance of p from the segment from x to y."""
-    e, d = sub(y, x), sub(p, x)
-    whole = norm2(e)
-    s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
-    return norm2((d[0] - s * e[0], d[1] - s * e[1], d[2] - s * e[2]))
-
-
-@device
-def rises_inward(corners, p, n, least):
-    """How steeply direction n rises from a point p of the border into the patch, at most: its cosine with a way across the
-    borders that p is on; -1 where it is on none."""
-    steepest = -1.0
-    for side in range(4):
-        # From corner i to corner j: at b = 0 and 1 along a, at a = 0 and 1 along b.
-        i, j = (1 if side == 3 else (2 if side == 1 else 0)), (1 if side == 0 else (2 if side == 2 else 3))
-        x, y = corner_of(corners, i), corner_of(corners, j)
-        if from_segment2(p, x, y) > least * least:
-            continue
-        e, d = sub(y, x), sub(p, x)
-        whole = norm2(e)
-        s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
-        a, b = (s if side < 2 else side - 2.0), (s if side >= 2 else side * 1.0)
-        ex, ey, ez, fx, fy, fz = tangents(corners, a, b)
-        sign = 1.0 if side == 0 or side == 2 else -1.0
-        way = (sign * fx, sign * fy, sign * fz) if side < 2 else (sign * ex, sign * ey, sign * ez)
-        steepest = max(steepest, dot(n, unit_or(way, (0.0, 0.0, 0.0))))
-    return steepest
-
-
-@device
-def corner_of(corners, k):
-    """Corner k of a patch."""
-    return corners[k, 0], corners[k, 1], corners[k, 2]
-
-
-@kernel(inner="surface, work_space, i8, f8[:,::1]")
-def drop_edges(surface, space, kept, contacts):
-    """Leave out closest points on edges where a face beside the edge is nearer, or has the same point. Of a flat face that goes
-    on beyond the edge it is nearer by the square of what a normal is off it: it is asked which way that leans. Returns how many
-    stay."""
-    stay = 0
-    for i in range(kept):
-        good = True
-        if contacts[i, EDGE] > 0.0:
-            p = contact_point(contacts, i)
-            for j in range(kept):
-                if j == i or not good:
-                    continue
-                load_face(surface, space.found, _I(contacts[j, ROW]), space)
-                c = space.corners
-                least = 2.0 * ON_EDGE * patch_size(c)
-                shared = min(
-                    min(from_segment2(p, corner_of(c, 0), corner_of(c, 1)), from_segment2(p, corner_of(c, 1), corner_of(c, 3))),
-                    min(from_segment2(p, corner_of(c, 3), corner_of(c, 2)), from_segment2(p, corner_of(c, 2), corner_of(c, 0))),
-                )
-                if shared > least * least:
-                    continue
-                n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
-                leans = contacts[j, DEPTH] >= contacts[i, DEPTH] - least and rises_inward(c, p, n, least) > EDGE_LEAN
-                deeper = leans or contacts[j, DEPTH] > contacts[i, DEPTH] + least
-                same = contacts[j, EDGE] > 0.0 and norm2(sub(p, contact_point(contacts, j))) <= least * least and j < i
-                good = not (deeper or same)
-        # Marked, as those before are still compared with.
-        contacts[i, OUT] = 0.0 if good else 1.0
-    for i in range(kept):
-        if contacts[i, OUT] == 0.0:
-            for column in range(CONTACT):
-                contacts[stay, column] = contacts[i, column]
-            stay += 1
-    return stay
-
-
-@kernel(inner="work_space, i8, f8[:,::1]")
-def shortest_way(space, kept, contacts):
-    """Of sheet, bottom and sides that the part is in at once, leave out those through which the way is longer than the
-    shortest. Returns how many contacts stay."""
-    least, best = math.inf, _I(-1)
-    for face in range(FACES):
-        way = -math.inf
-        for k in range(kept):
-            if space.found[_I(contacts[k, ROW]), 0] == face:
-                way = max(way, contacts[k, DEPTH])
-        if 0.0 <= way < least:
-            least, best = way, _I(face)
-    if best < 0:
-        return kept
-    stay = 0
-    for k in range(kept):
-        if space.found[_I(contacts[k, ROW]), 0] == best or contacts[k, DEPTH] < 0.0:
-            for column in range(CONTACT):
-                contacts[stay, column] = contacts[k, column]
-            stay += 1
-    return stay
-
-
-@device
-def covered_by(contacts, i, j, k, m, least):
-    """Whether contact i lies, seen along its normal, in the triangle of three others of the same normal, and no more than
-    `least` deeper than they are there."""
-    n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
-    p = contact_point(contacts, j)
-    e, f, w = sub(contact_point(contacts, k), p), sub(contact_point(contacts, m), p), sub(contact_point(contacts, i), p)
-    area = dot(cross(e, f), n)
-    if not abs(area) > least * least:
-        return False
-    u, v = dot(cross(w, f), n) / area, dot(cross(e, w), n) / area
-    if min(u, min(v, 1.0 - u - v)) < -ON_EDGE:
-        return False
-    depth = (1.0 - u - v) * contacts[j, DEPTH] + u * contacts[k, DEPTH] + v * contacts[m, DEPTH]
-    return contacts[i, DEPTH] <= depth + least
-
-
-@device
-def corner_along(contacts, i, j):
-    """Whether contact j is at a vertex and has the normal of contact i."""
-    return contacts[j, CORNER] > 0.0 and (
-        contacts[i, ALONG] * contacts[j, ALONG] + contacts[i, ALONG + 1] * contacts[j, ALONG + 1]
-        + contacts[i, ALONG + 2] * contacts[j, ALONG + 2] > 1.0 - SAME_NORMAL
-    )  # fmt: skip
-
-
-@device
-def same_place(contacts, j, p, least):
-    """Whether contact j is at p."""
-    return norm2(sub(p, contact_point(contacts, j))) <= least * least
-
-
-@device
-def known_corner(contacts, i, kept, p, least):
-    """Whether a vertex at p is a contact along the normal of contact i already: on an edge it is below two patches."""
-    known = False
-    for j in range(kept):
-        known = known or (corner_along(contacts, i, j) and same_place(contacts, j, p, least))
-    return known
-
-
-@device
-def covered_between(contacts, i, j, k, least):
-    """The same on the line between two others. To the side of it, the point of a round part is known to the root of its depth's
-    error only."""
-    n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
-    p = contact_point(contacts, j)
-    e, w = sub(contact_point(contacts, k), p), sub(contact_point(contacts, i), p)
-    e, w = add_scaled(e, n, -dot(e, n)), add_scaled(w, n, -dot(w, n))
-    whole = norm2(e)
-    if not whole > least * least:
-        return False
-    s = dot(w, e) / whole
-    depth = (1.0 - s) * contacts[j, DEPTH] + s * contacts[k, DEPTH]
-    aside = norm2(add_scaled(w, e, -s)) > least * least / LIFT_LEAST
-    return -ON_EDGE <= s <= 1.0 + ON_EDGE and not aside and contacts[i, DEPTH] <= depth + least
-
-
-@device
-def covered(contacts, i, kept, is_round, least):
-    """Whether contact i says no more than those at vertices: where a face lies on flat ground, a patch is touched all over, and
-    which of its points comes out is left to rounding. is_round: between the corners of a cap and its rim it is covered too, if
-    it is no deeper than some corner."""
-    many, deepest = 0, -math.inf
-    for j in range(kept):
-        if corner_along(contacts, i, j):
-            many, deepest = many + 1, max(deepest, contacts[j, DEPTH])
-    if is_round and many > 2 and contacts[i, DEPTH] <= deepest + least:
-        return True
-    for j in range(kept):
-        if corner_along(contacts, i, j):
-            if same_place(contacts, j, contact_point(contacts, i), least) and contacts[i, DEPTH] <= contacts[j, DEPTH] + least:
-                return True
-            for k in range(j + 1, kept):
-                if corner_along(contacts, i, k):
-                    if covered_between(contacts, i, j, k, least):
-                        return True
-                    for m in range(k + 1, kept):
-                        if corner_along(contacts, i, m) and covered_by(contacts, i, j, k, m, least):
-                            return True
-    return False
-
-
-@kernel(inner="surface, parts, part_query, work_space, i8, f8[:,::1]")
-def drop_covered(surface, parts, query, space, kept, contacts):
-    """Leave out contacts that vertices cover. Returns how many stay."""
-    stay, is_round = 0, has_round_face(parts, query.b)
-    for i in range(kept):
-        contacts[i, OUT] = 0.0
-        if contacts[i, CORNER] == 0.0:
-            load_face(surface, space.found, _I(contacts[i, ROW]), space)
-            contacts[i, OUT] = 1.0 if covered(contacts, i, kept, is_round, LIFT_LEAST * patch_size(space.corners)) else 0.0
-    for i in range(kept):
-        if contacts[i, OUT] == 0.0:
-            for column in range(CONTACT):
-                contacts[stay, column] = contacts[i, column]
-            stay += 1
     return stay
 
 
@@ -668,30 +452,6 @@ def face_number(surface, found, k, vertex):
     return (number + found[k, 0] * _I(0x2545F491) + vertex * _I(VERTEX_NUMBER)) % _I(PATCH_NUMBERS)
 
 
-@kernel(inner="f8[:,::1], i8, i8")
-def spread_out(contacts, count, most):
-    """Bring up to `most` contacts to the front: the deepest, then each time that which is farthest from those taken, deep ones
-    first among near equals. Returns how many."""
-    if count <= most:
-        return count
-    for taken in range(most):
-        best, value = taken, -math.inf
-        for k in range(taken, count):
-            worth = contacts[k, DEPTH]
-            if taken > 0:
-                worth = math.inf
-                for j in range(taken):
-                    x = contacts[k, AT] - contacts[j, AT]
-                    y = contacts[k, AT + 1] - contacts[j, AT + 1]
-                    z = contacts[k, AT + 2] - contacts[j, AT + 2]
-                    worth = min(worth, x * x + y * y + z * z)
-            if worth > value:
-                best, value = k, worth
-        for column in range(contacts.shape[1]):
-            contacts[taken, column], contacts[best, column] = contacts[best, column], contacts[taken, column]
-    return most
-
-
 @kernel(
     "i8, i8, surface, query_object, f8[:,::1], f8[:,::1], f8, i8, i8, f8[:,:,::1], i8[::1], u1[::1], i8[::1]",
 )
@@ -764,15 +524,6 @@ def surface_contacts_rows(
         if count > contacts_out.shape[1]:
             needed = max(needed, _I(count))
         count_out[row], status_out[row], needed_out[row] = count, status, needed
-
-
-@device
-def any_deep(contacts, count):
-    """Whether any of the contacts is of an overlap."""
-    most = -math.inf
-    for k in range(count):
-        most = max(most, contacts[k, DEPTH])
-    return most >= 0.0
 
 
 @device

@@ -89,7 +89,8 @@ def contacts(
     """Contact points: the triangles that touch are joined where they share vertices, each such piece is a patch and keeps its
     deepest point and those that are farthest from each other, at vertices of the mesh wherever these tell all
     (`mesh_points.py`)."""
-    from thud.terrain.collision.contacts import ALONG, AT, CORNER, DEPTH, PART, PATCH, PATCH_NUMBERS, VERTEX_NUMBER
+    from thud.terrain.collision.contact_table import ALONG, AT, CORNER, DEPTH, PART, PATCH
+    from thud.terrain.collision.contacts import PATCH_NUMBERS, VERTEX_NUMBER
 
     row, table, status = surface_queries.contact_table(surface, mesh, rows_s, rows_m, count, margin, max_points, threads)
     apart = np.flatnonzero(status != Status.OVERLAPPING)

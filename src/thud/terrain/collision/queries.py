@@ -126,7 +126,7 @@ def fill_depths(
     def move(poses: Floats, motion: Floats) -> Impacts:
         return cast(surface, shape, still, poses, len(poses), move_a=np.zeros((1, 3)), move_b=motion, threads=threads)
 
-    from thud.terrain.collision.contacts import ALONG, DEPTH
+    from thud.terrain.collision.contact_table import ALONG, DEPTH
     from thud.terrain.collision.separation import Asking, ways_out
 
     # A half-space has no size.
@@ -157,7 +157,7 @@ def contacts(
 ) -> Contacts:
     """Contact points; each patch of the surface that a part touches is a patch of its own, of which each part keeps the
     deepest and those that are farthest from each other."""
-    from thud.terrain.collision.contacts import ALONG, AT, DEPTH, PART, PATCH
+    from thud.terrain.collision.contact_table import ALONG, AT, DEPTH, PART, PATCH
 
     row, table, status = contact_table(surface, shape, rows_s, rows_o, count, margin, max_points, threads)
     depth, normal = np.ascontiguousarray(table[:, DEPTH]), np.ascontiguousarray(table[:, ALONG : ALONG + 3])
@@ -194,7 +194,8 @@ def _block(
     max_points: int,
     threads: int | None,
 ) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    from thud.terrain.collision.contacts import CONTACT, surface_contacts_rows
+    from thud.terrain.collision.contact_table import CONTACT
+    from thud.terrain.collision.contacts import surface_contacts_rows
 
     shape_arrays = query_object(shape)
     room, space = _ROOM, max_points * min(len(shape_arrays.part_poses), 16)
