@@ -35,40 +35,49 @@ _I = np.int64
 
 
 @device
-def from_segment2(p, x, y):
-    """Squared distance of p from the segment from x to y."""
-    e, d = sub(y, x), sub(p, x)
-    whole = norm2(e)
-    s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
-    return norm2((d[0] - s * e[0], d[1] - s * e[1], d[2] - s * e[2]))
-
-
-@device
 def corner_of(corners, k):
     """Corner k of a patch."""
     return corners[k, 0], corners[k, 1], corners[k, 2]
 
 
 @device
-def rises_inward(corners, p, n, least):
-    """How steeply direction n rises from a point p of the border into the patch, at most: its cosine with a way across the
-    borders that p is on; -1 where it is on none."""
-    steepest = -1.0
+def foot_on_segment(p, x, y):
+    """(place, from 0 to 1, squared distance) of the point of the segment from x to y that is nearest to p."""
+    e, d = sub(y, x), sub(p, x)
+    whole = norm2(e)
+    s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+    return s, norm2((d[0] - s * e[0], d[1] - s * e[1], d[2] - s * e[2]))
+
+
+@device
+def rise_inward(corners, p, n, least):
+    """(whether a point p is on the patch's border, how steeply direction n rises from there into the patch): its greatest
+    cosine with a way across the borders that p is on."""
+    is_on, steepest = False, -1.0
     for side in range(4):
         # From corner i to corner j: at b = 0 and 1 along a, at a = 0 and 1 along b.
         i, j = (1 if side == 3 else (2 if side == 1 else 0)), (1 if side == 0 else (2 if side == 2 else 3))
-        x, y = corner_of(corners, i), corner_of(corners, j)
-        if from_segment2(p, x, y) > least * least:
+        s, far2 = foot_on_segment(p, corner_of(corners, i), corner_of(corners, j))
+        if far2 > least * least:
             continue
-        e, d = sub(y, x), sub(p, x)
-        whole = norm2(e)
-        s = min(max(dot(d, e) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
         a, b = (s if side < 2 else side - 2.0), (s if side >= 2 else side * 1.0)
         ex, ey, ez, fx, fy, fz = tangents(corners, a, b)
         sign = 1.0 if side == 0 or side == 2 else -1.0
         way = (sign * fx, sign * fy, sign * fz) if side < 2 else (sign * ex, sign * ey, sign * ez)
-        steepest = max(steepest, dot(n, unit_or(way, (0.0, 0.0, 0.0))))
-    return steepest
+        is_on, steepest = True, max(steepest, dot(n, unit_or(way, (0.0, 0.0, 0.0))))
+    return is_on, steepest
+
+
+@device
+def leave_out(contacts, kept):
+    """Take out the contacts that are marked. Returns how many stay."""
+    stay = 0
+    for i in range(kept):
+        if contacts[i, OUT] == 0.0:
+            for column in range(CONTACT):
+                contacts[stay, column] = contacts[i, column]
+            stay += 1
+    return stay
 
 
 @kernel(inner="surface, work_space, i8, f8[:,::1]")
@@ -76,36 +85,25 @@ def drop_edges(surface, space, kept, contacts):
     """Leave out closest points on edges where a face beside the edge is nearer, or has the same point. Of a flat face that goes
     on beyond the edge it is nearer by the square of what a normal is off it: it is asked which way that leans. Returns how many
     stay."""
-    stay = 0
     for i in range(kept):
-        good = True
+        good, p = True, contact_point(contacts, i)
         if contacts[i, EDGE] > 0.0:
-            p = contact_point(contacts, i)
+            n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
             for j in range(kept):
                 if j == i or not good:
                     continue
                 load_face(surface, space.found, _I(contacts[j, ROW]), space)
-                c = space.corners
-                least = 2.0 * ON_EDGE * patch_size(c)
-                shared = min(
-                    min(from_segment2(p, corner_of(c, 0), corner_of(c, 1)), from_segment2(p, corner_of(c, 1), corner_of(c, 3))),
-                    min(from_segment2(p, corner_of(c, 3), corner_of(c, 2)), from_segment2(p, corner_of(c, 2), corner_of(c, 0))),
-                )
-                if shared > least * least:
+                least = 2.0 * ON_EDGE * patch_size(space.corners)
+                is_shared, rise = rise_inward(space.corners, p, n, least)
+                if not is_shared:
                     continue
-                n = (contacts[i, ALONG], contacts[i, ALONG + 1], contacts[i, ALONG + 2])
-                leans = contacts[j, DEPTH] >= contacts[i, DEPTH] - least and rises_inward(c, p, n, least) > EDGE_LEAN
+                leans = contacts[j, DEPTH] >= contacts[i, DEPTH] - least and rise > EDGE_LEAN
                 deeper = leans or contacts[j, DEPTH] > contacts[i, DEPTH] + least
                 same = contacts[j, EDGE] > 0.0 and norm2(sub(p, contact_point(contacts, j))) <= least * least and j < i
                 good = not (deeper or same)
         # Marked, as those before are still compared with.
         contacts[i, OUT] = 0.0 if good else 1.0
-    for i in range(kept):
-        if contacts[i, OUT] == 0.0:
-            for column in range(CONTACT):
-                contacts[stay, column] = contacts[i, column]
-            stay += 1
-    return stay
+    return leave_out(contacts, kept)
 
 
 @kernel(inner="work_space, i8, f8[:,::1]")
@@ -217,18 +215,13 @@ def covered(contacts, i, kept, is_round, least):
 @kernel(inner="surface, parts, part_query, work_space, i8, f8[:,::1]")
 def drop_covered(surface, parts, query, space, kept, contacts):
     """Leave out contacts that vertices cover. Returns how many stay."""
-    stay, is_round = 0, has_round_face(parts, query.b)
+    is_round = has_round_face(parts, query.b)
     for i in range(kept):
         contacts[i, OUT] = 0.0
         if contacts[i, CORNER] == 0.0:
             load_face(surface, space.found, _I(contacts[i, ROW]), space)
             contacts[i, OUT] = 1.0 if covered(contacts, i, kept, is_round, LIFT_LEAST * patch_size(space.corners)) else 0.0
-    for i in range(kept):
-        if contacts[i, OUT] == 0.0:
-            for column in range(CONTACT):
-                contacts[stay, column] = contacts[i, column]
-            stay += 1
-    return stay
+    return leave_out(contacts, kept)
 
 
 @device

@@ -42,6 +42,17 @@ def held(x):
 
 
 @exact_device
+def part_within(a, b, da, db):
+    """How much of a step (da, db) from a place of the patch stays on it: 1 is all."""
+    part = 1.0
+    if a + da > 1.0 or a + da < 0.0:
+        part = ((1.0 if da > 0.0 else 0.0) - a) / da
+    if b + db > 1.0 or b + db < 0.0:
+        part = min(part, ((1.0 if db > 0.0 else 0.0) - b) / db)
+    return part
+
+
+@exact_device
 def gap2(corners, p, a, b):
     """Squared distance of p from point (a, b) of a patch."""
     q = patch_point(corners, a, b)
@@ -94,12 +105,7 @@ def foot_on_patch(corners, p, a, b):
         gained = False
         if whole > 0.0:
             da, db = (ef * rf - ff * re) / whole, (ef * re - ee * rf) / whole
-            # As far as the border.
-            part = 1.0
-            if a + da > 1.0 or a + da < 0.0:
-                part = ((1.0 if da > 0.0 else 0.0) - a) / da
-            if b + db > 1.0 or b + db < 0.0:
-                part = min(part, ((1.0 if db > 0.0 else 0.0) - b) / db)
+            part = part_within(a, b, da, db)
             inside = part == 1.0
             # Where what it promises is lost in rounding there is nothing to be gained by halving it.
             for _half in range(FOOT_HALVES if -(re * da + rf * db) > FOOT_GAIN * best else 1):
@@ -172,7 +178,7 @@ def inward(x, step):
 @exact_kernel(inner="f8, f8, f8, f8, f8, f8, f8")
 def newton_step(gu, gv, uu, uv, vv, u, v):
     """(whether the function is convex here, du, dv): Newton's step for a gradient and second derivatives, along what is not
-    held at the border, cut short there."""
+    held at the border."""
     held_u, held_v = is_held(u, gu), is_held(v, gv)
     du, dv = 0.0, 0.0
     if held_u and held_v:
@@ -190,12 +196,7 @@ def newton_step(gu, gv, uu, uv, vv, u, v):
         convex = uu > 0.0 and whole > 0.0
         if convex:
             du, dv = (uv * gv - vv * gu) / whole, (uv * gu - uu * gv) / whole
-    part = 1.0
-    if u + du > 1.0 or u + du < 0.0:
-        part = ((1.0 if du > 0.0 else 0.0) - u) / du
-    if v + dv > 1.0 or v + dv < 0.0:
-        part = min(part, ((1.0 if dv > 0.0 else 0.0) - v) / dv)
-    return convex, part * du, part * dv
+    return convex, du, dv
 
 
 @kernel(inner="parts, part_query, work_space, f8, vec3, vec3")
@@ -228,7 +229,8 @@ def exact_nearest(parts, query, space, d, p, n):
             convex, du, dv = newton_step(gu, gv, (gu_u - gu) / hu, uv, (gv_v - gv) / hv, u, v)
             if convex:
                 done = abs(du) + abs(dv) <= NEAREST_DONE
-                to_u, to_v = held(u + du), held(v + dv)
+                part = part_within(u, v, du, dv)
+                to_u, to_v = held(u + part * du), held(v + part * dv)
                 outcome, to_x, to_far, to_away = back_to_part(parts, query, space, to_u, to_v)
                 if outcome == SEPARATED and (to_far < far or done):
                     u, v, x, far, away = to_u, to_v, to_x, to_far, to_away
